@@ -30,8 +30,7 @@ begin
         active_day = e.commit_time / 86400000000
     from events e
     where s.app_name = p_app and e.app_name = p_app and e.incarnation = s.incarnation and e.sequence = p_each;
-    -- The place in the list by last update: the bucket of ten seconds.
-    update session_updates o set bucket = s.update_time / 10000000
+    update session_updates o set place = s.update_time
     from sessions s
     where o.app_name = p_app and s.app_name = p_app and s.user_id = o.user_id and s.id = o.id;
 end

@@ -51,8 +51,7 @@ select a, 'u' || x % {USERS} as usr, 's' || x as id, a / {SESSIONS} as was, 'k' 
     1760000000000000 + a * 100 as time, 'event-' || a || '-' || md5(a::text) as eid, repeat('What was said. ', 58) as text
 from (select a, a * 37 % {SESSIONS} as x from generate_series(0::bigint, {BATCHES * BATCH + LONE - 1}) a) t;
 create table numbered as
-select n.*, case when was_time / 10000000 <> time / 10000000 then was_time / 10000000 end as was_bucket,
-    case when was_time / 10000000 <> time / 10000000 then time / 10000000 end as bucket
+select n.*, case when was_time / 10000000 <> time / 10000000 then time / 10000000 end as place
 from (select t.*, s.incarnation as inc, lag(t.time, 1, s.update_time) over (partition by t.id order by a) as was_time,
     case when uk is not null then count(uk) over (partition by usr order by a) + 1 end as urev,
     case when ak is not null then count(ak) over (order by a) + 1 end as arev,
@@ -69,7 +68,7 @@ READ_TYPES = "text, text, text, bigint, bigint, bigint, bigint, bigint, bigint"
 # The arguments by the names of the parameters. Of `sessiond_append`, from one row of `numbered`.
 OF_ONE = {
     "p_app": "'bench'", "p_user": "usr", "p_session": "id", "p_incarnation": "inc", "p_feed": "false",
-    "h_was": "was", "h_metadata": "0", "h_was_bucket": "was_bucket", "h_bucket": "bucket", "h_revision": "was + 1", "h_time": "time",
+    "h_was": "was", "h_metadata": "0", "h_rough": "case when place is not null then true end", "h_place": "place", "h_revision": "was + 1", "h_time": "time",
     "h_time_number": "time", "h_lease": "null", "h_side": "true",
     "u_was": "urev - 1", "u_revision": "urev", "a_was": "arev - 1", "a_revision": "arev",
     "e_id": "eid", "e_time": "time", "e_author": "'agent'", "e_invocation": "'i' || a", "e_branch": "null",
@@ -82,8 +81,8 @@ OF_ONE = {
 OF_BATCH = {
     "p_app": "'bench'", "p_feed": "false", "a_was": "min(arev) - 1", "a_revision": "max(arev)",
     # Null for the whole arrays: all stay.
-    "h_was_bucket": "case when count(bucket) > 0 then array_agg(was_bucket order by usr, id) end",
-    "h_bucket": "case when count(bucket) > 0 then array_agg(bucket order by usr, id) end",
+    "h_rough": "case when count(place) > 0 then array_agg(case when place is not null then true end order by usr, id) end",
+    "h_place": "case when count(place) > 0 then array_agg(place order by usr, id) end",
     "h_lease": "null", "h_side": "null", "s_until": "null", "s_removed": "null", "v_until": "null", "w_until": "null",
 }  # fmt: skip
 ROWS = {

@@ -13,8 +13,8 @@ select :'app', 'u' || i % :users, 's' || i,
     ((1750000000000000 + i::bigint * 1000000) / 1000000::numeric)::numeric(20, 6)::text, '{"step":1}', 0, 0,
     (1750000000000000 + i::bigint * 1000000) / 86400000000
 from generate_series(0, :count - 1) i;
-insert into session_updates (app_name, user_id, id, bucket)
-select app_name, user_id, id, update_time / 10000000 from sessions where app_name = :'app';
+insert into session_updates (app_name, user_id, id, place)
+select app_name, user_id, id, update_time from sessions where app_name = :'app';
 insert into session_state (app_name, user_id, session_id, incarnation, key, value, revision)
 select app_name, user_id, id, incarnation, 'step', '1', 0 from sessions where app_name = :'app';
 commit;

@@ -43,9 +43,10 @@ with s as (
     returning s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.update_time, s.update_time_number,
         to_hex(s.update_time) || substr(gen_random_uuid()::text, 14) as event_id, seen.update_time as seen_time
 ), moved as (
-    update session_updates o set bucket = s.update_time / 10000000
+    update session_updates o set place = s.update_time / 10000000
     from s where s.seen_time / 10000000 <> s.update_time / 10000000
-      and o.app_name = s.app_name and o.user_id = s.user_id and o.bucket >= s.seen_time / 10000000 and o.id = s.id
+      and o.app_name = s.app_name and o.user_id = s.user_id and o.rough and o.place >= s.seen_time / 10000000
+      and o.id = s.id
 ), old as (
     select t.key, t.value, t.revision from s join session_state t on t.app_name = s.app_name and t.user_id = s.user_id
         and t.session_id = s.id and t.incarnation = s.incarnation and t.key = 'k' || :key
@@ -86,9 +87,10 @@ with s as (
     returning s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.update_time, s.update_time_number,
         to_hex(s.update_time) || substr(gen_random_uuid()::text, 14) as event_id, seen.update_time as seen_time
 ), moved as (
-    update session_updates o set bucket = s.update_time / 10000000
+    update session_updates o set place = s.update_time / 10000000
     from s where s.seen_time / 10000000 <> s.update_time / 10000000
-      and o.app_name = s.app_name and o.user_id = s.user_id and o.bucket >= s.seen_time / 10000000 and o.id = s.id
+      and o.app_name = s.app_name and o.user_id = s.user_id and o.rough and o.place >= s.seen_time / 10000000
+      and o.id = s.id
 ), old as (
     select t.key, t.value, t.revision from s join session_state t on t.app_name = s.app_name and t.user_id = s.user_id
         and t.session_id = s.id and t.incarnation = s.incarnation and t.key = 'k' || :key
@@ -150,9 +152,10 @@ with s as (
     returning s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.update_time, s.update_time_number,
         to_hex(s.update_time) || substr(gen_random_uuid()::text, 14) as event_id, seen.update_time as seen_time
 ), moved as (
-    update session_updates o set bucket = s.update_time / 10000000
+    update session_updates o set place = s.update_time / 10000000
     from s where s.seen_time / 10000000 <> s.update_time / 10000000
-      and o.app_name = s.app_name and o.user_id = s.user_id and o.bucket >= s.seen_time / 10000000 and o.id = s.id
+      and o.app_name = s.app_name and o.user_id = s.user_id and o.rough and o.place >= s.seen_time / 10000000
+      and o.id = s.id
 ), old as (
     select t.key, t.value, t.revision from s join session_state t on t.app_name = s.app_name and t.user_id = s.user_id
         and t.session_id = s.id and t.incarnation = s.incarnation and t.key = 'k' || :key

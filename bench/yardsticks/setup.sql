@@ -23,14 +23,15 @@ select app_name, user_id, 'u', 1, '0' from user_scopes where app_name = :'app';
 -- A second apart, so that lists by time have an order to follow. Of a session without events the update time is that
 -- of its creation, written with six decimals.
 insert into sessions (app_name, user_id, id, incarnation, revision, create_time, update_time, update_time_number,
-    initial_state, created_user_revision, created_app_revision, active_day)
+    initial_state, created_user_revision, created_app_revision, active_day, rough)
 select :'app', 'u' || i % :users, 's' || i,
     ('x' || translate(gen_random_uuid()::text, '-', ''))::bit(64)::bigint & 9223372036854775807, 0,
     second * 1000000, second * 1000000, second || '.000000',
-    (select '{' || string_agg('"k' || k || '":0', ',') || '}' from generate_series(0, 9) k), 1, 1, second / 86400
+    (select '{' || string_agg('"k' || k || '":0', ',') || '}' from generate_series(0, 9) k), 1, 1, second / 86400, true
 from generate_series(0, :sessions - 1) i, lateral (select 1750000000::bigint + i as second) t;
-insert into session_updates (app_name, user_id, id, bucket)
-select app_name, user_id, id, update_time / 10000000 from sessions where app_name = :'app';
+-- As that of sessions that change often.
+insert into session_updates (app_name, user_id, id, rough, place)
+select app_name, user_id, id, true, update_time / 10000000 from sessions where app_name = :'app';
 insert into session_state (app_name, user_id, session_id, incarnation, key, value, revision)
 select app_name, user_id, id, incarnation, 'k' || k, '0', 0
 from sessions, generate_series(0, 9) k where app_name = :'app';
@@ -62,11 +63,11 @@ begin
       and seen.app_name = p_app and seen.user_id = p_user and seen.id = p_session
     returning s.incarnation, s.revision, seen.update_time into new_incarnation, new_revision, seen_time;
     if seen_time / 10000000 <> micros / 10000000 then
-        update session_updates set bucket = micros / 10000000
-        where app_name = p_app and user_id = p_user and bucket = seen_time / 10000000 and id = p_session;
+        update session_updates set place = micros / 10000000
+        where app_name = p_app and user_id = p_user and rough and place = seen_time / 10000000 and id = p_session;
         if not found then
             -- The first statement waited for another append, which has moved the row meanwhile. Now it is seen where it is.
-            update session_updates set bucket = micros / 10000000
+            update session_updates set place = micros / 10000000
             where app_name = p_app and user_id = p_user and id = p_session;
         end if;
     end if;

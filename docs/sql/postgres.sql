@@ -93,15 +93,18 @@ select sequence, effect from events where app_name = $1 and user_id = $2 and ses
     $4 and effect >= 0 order by sequence;
 
 -- activity
-select (select count(*) from (select user_id, id, bucket from session_updates where app_name = $1 order by
-    bucket desc, user_id desc, id desc limit 0 + $3) as c) as counted, s.user_id, s.id, s.revision,
-    s.commit_time, (select count(*) from events e where e.app_name = $1 and e.user_id = s.user_id and
-    e.session_id = s.id and e.incarnation = s.incarnation and e.sequence > s.revision - 200 and e.commit_time
-    >= $2) as events, (select e.body from events e where e.app_name = $1 and e.user_id = s.user_id and
-    e.session_id = s.id and e.incarnation = s.incarnation and e.sequence = s.revision and octet_length(e.body)
-    <= 16384 and e.body like '%"errorCode"%') as body from (select user_id, id, bucket from session_updates
-    where app_name = $1 order by bucket desc, user_id desc, id desc limit 0 + $4) as o cross join lateral
-    (select * from sessions l where l.app_name = $1 and l.user_id = o.user_id and l.id = o.id offset 0) s;
+select (select count(*) from (select 1 from session_updates where app_name = $1 limit 0 + $3) as c) as counted,
+    s.user_id, s.id, s.revision, s.commit_time, (select count(*) from events e where e.app_name = $1 and
+    e.user_id = s.user_id and e.session_id = s.id and e.incarnation = s.incarnation and e.sequence > s.revision
+    - 200 and e.commit_time >= $2) as events, (select e.body from events e where e.app_name = $1 and e.user_id
+    = s.user_id and e.session_id = s.id and e.incarnation = s.incarnation and e.sequence = s.revision and
+    octet_length(e.body) <= 16384 and e.body like '%"errorCode"%') as body from (select * from (select * from
+    (select user_id, id, (place + 1) * 10000000 as time from session_updates where app_name = $1 and rough =
+    true order by place desc, user_id desc, id desc limit 0 + $4) as l union all select * from (select user_id,
+    id, (place + 1) * 1 as time from session_updates where app_name = $1 and rough = false order by place desc,
+    user_id desc, id desc limit 0 + $4) as l) as o order by time desc, user_id desc, id desc limit 0 + $4) as o
+    cross join lateral (select * from sessions l where l.app_name = $1 and l.user_id = o.user_id and l.id =
+    o.id offset 0) s;
 
 -- event
 select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
@@ -207,8 +210,8 @@ update sessions set created_user_revision = $4, created_app_revision = $5 where 
     and id = $3;
 
 -- list_session
-insert into session_updates (app_name, user_id, id, bucket) select app_name, user_id, id, update_time /
-    10000000 from sessions where app_name = $1 and user_id = $2 and id = $3;
+insert into session_updates (app_name, user_id, id, place) select app_name, user_id, id, update_time from
+    sessions where app_name = $1 and user_id = $2 and id = $3;
 
 -- set_metadata
 update sessions set metadata_revision = metadata_revision + 1, display_name = case when $4 then $5 else
@@ -218,8 +221,10 @@ update sessions set metadata_revision = metadata_revision + 1, display_name = ca
     $11::bigint) / 86400000000 where app_name = $1 and user_id = $2 and id = $3;
 
 -- unlist_update
-delete from session_updates where app_name = $1 and user_id = $2 and id = $3 and bucket = (select update_time /
-    10000000 from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4);
+delete from session_updates where app_name = $1 and user_id = $2 and id = $3 and rough = (select s.rough from
+    sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and s.incarnation = $4) and place =
+    (select case when s.rough then s.update_time / 10000000 else s.update_time end from sessions s where
+    s.app_name = $1 and s.user_id = $2 and s.id = $3 and s.incarnation = $4);
 
 -- unlist_session
 delete from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 returning
@@ -372,8 +377,7 @@ with made as (insert into sessions (app_name, user_id, id, incarnation, revision
     then $8 else lost_files_through end, id, $8, $11, $12, ((extract(epoch from statement_timestamp()) *
     1000000)::bigint + 0 * $7::bigint) / 86400000000 from sessions where app_name = $1 and user_id = $2 and id
     = $3 and incarnation = $4 on conflict do nothing returning app_name, user_id, id, update_time) insert into
-    session_updates (app_name, user_id, id, bucket) select app_name, user_id, id, update_time / 10000000 from
-    made;
+    session_updates (app_name, user_id, id, place) select app_name, user_id, id, update_time from made;
 
 -- copy_events
 insert into events (app_name, user_id, session_id, incarnation, sequence, id, event_time, commit_time, author,
@@ -1327,8 +1331,8 @@ with made as (insert into sessions (app_name, user_id, id, incarnation, revision
     lost_files_through, active_day) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
     $16, $17, $19, $5, $20, $21, $22, $23, $24, $25, $26, $27, ((extract(epoch from statement_timestamp()) *
     1000000)::bigint + 0 * $18::bigint) / 86400000000) on conflict do nothing returning app_name, user_id, id,
-    update_time) insert into session_updates (app_name, user_id, id, bucket) select app_name, user_id, id,
-    update_time / 10000000 from made;
+    update_time) insert into session_updates (app_name, user_id, id, place) select app_name, user_id, id,
+    update_time from made;
 
 -- user_take
 insert into user_scopes (app_name, user_id, revision, floor, emptied, imported, began) values ($1, $2, $3, $3,
@@ -1850,81 +1854,101 @@ select revision, key, value from app_log where app_name = $1 and revision >= $2 
     revision, key;
 
 -- list_of_app_by_update
-with first as materialized (select o.bucket, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision,
+with first as materialized (select o.place, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision,
     s.base_revision, s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels,
     s.expire_time, s.forked_from, s.forked_revision from session_updates o cross join lateral (select * from
     sessions l where l.app_name = $1 and l.user_id = o.user_id and l.id = o.id offset 0) s where o.app_name =
     $1 and (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) *
-    1000000)::bigint) and (s.update_time, o.user_id, o.id) > ($2, $3, $4) and o.bucket >= $5 order by o.bucket
-    asc, o.user_id asc, o.id asc limit 0 + $6), last as materialized (select bucket, user_id, id from first
-    order by bucket desc, user_id desc, id desc limit 1) select concat_ws(chr(31), s.user_id, s.id,
-    s.incarnation, s.revision, s.metadata_revision, s.base_revision, s.create_time, s.update_time,
+    1000000)::bigint) and o.rough = true and (s.update_time, o.user_id, o.id) > ($2, $3, $4) and o.place >= $5
+    order by o.place asc, o.user_id asc, o.id asc limit 0 + $6), last as materialized (select place, user_id,
+    id from first order by place desc, user_id desc, id desc limit 1) select concat_ws(chr(31), s.user_id,
+    s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision, s.create_time, s.update_time,
     s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as text), ''),
     coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
     coalesce(cast(s.forked_revision as text), '')) as listed from (select * from first union all select
-    o.bucket, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision, s.create_time,
+    o.place, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision, s.create_time,
     s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
     s.forked_revision from session_updates o cross join lateral (select * from sessions l where l.app_name = $1
     and l.user_id = o.user_id and l.id = o.id offset 0) s where o.app_name = $1 and (s.expire_time is null or
-    s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (s.update_time,
-    o.user_id, o.id) > ($2, $3, $4) and o.bucket >= $5 and o.bucket = (select bucket from last) and (o.user_id,
-    o.id) > ((select user_id from last), (select id from last)) order by update_time asc, user_id asc, id asc
-    limit 0 + $6) as s;
+    s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint) and o.rough = true and
+    (s.update_time, o.user_id, o.id) > ($2, $3, $4) and o.place >= $5 and o.place = (select place from last)
+    and (o.user_id, o.id) > ((select user_id from last), (select id from last)) union all select * from (select
+    o.place, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision, s.create_time,
+    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision from session_updates o cross join lateral (select * from sessions l where l.app_name = $1
+    and l.user_id = o.user_id and l.id = o.id offset 0) s where o.app_name = $1 and (s.expire_time is null or
+    s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint) and o.rough = false and
+    (o.place, o.user_id, o.id) > ($2, $3, $4) order by o.place asc, o.user_id asc, o.id asc limit 0 + $6) as
+    exact order by update_time asc, user_id asc, id asc limit 0 + $6) as s;
 
 -- list_of_app_by_update_within
-with first as materialized (select o.bucket, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision,
+with first as materialized (select o.place, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision,
     s.base_revision, s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels,
     s.expire_time, s.forked_from, s.forked_revision from session_updates o cross join lateral (select * from
     sessions l where l.app_name = $1 and l.user_id = o.user_id and l.id = o.id offset 0) s where o.app_name =
     $1 and (o.user_id >= $2 and o.user_id < $3 or o.user_id >= $4 and o.user_id < $5) and (s.expire_time is
-    null or s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (s.update_time,
-    o.user_id, o.id) > ($6, $7, $8) and o.bucket >= $9 order by o.bucket asc, o.user_id asc, o.id asc limit 0 +
-    $10), last as materialized (select bucket, user_id, id from first order by bucket desc, user_id desc, id
-    desc limit 1) select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision,
-    s.base_revision, s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text),
-    ''), coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
-    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed from
-    (select * from first union all select o.bucket, s.user_id, s.id, s.incarnation, s.revision,
-    s.metadata_revision, s.base_revision, s.create_time, s.update_time, s.update_time_number, s.display_name,
-    s.labels, s.expire_time, s.forked_from, s.forked_revision from session_updates o cross join lateral (select
-    * from sessions l where l.app_name = $1 and l.user_id = o.user_id and l.id = o.id offset 0) s where
-    o.app_name = $1 and (o.user_id >= $2 and o.user_id < $3 or o.user_id >= $4 and o.user_id < $5) and
-    (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint)
-    and (s.update_time, o.user_id, o.id) > ($6, $7, $8) and o.bucket >= $9 and o.bucket = (select bucket from
-    last) and (o.user_id, o.id) > ((select user_id from last), (select id from last)) order by update_time asc,
-    user_id asc, id asc limit 0 + $10) as s;
-
--- list_of_app_by_update_backwards
-with first as materialized (select o.bucket, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision,
-    s.base_revision, s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels,
-    s.expire_time, s.forked_from, s.forked_revision from session_updates o cross join lateral (select * from
-    sessions l where l.app_name = $1 and l.user_id = o.user_id and l.id = o.id offset 0) s where o.app_name =
-    $1 and (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) *
-    1000000)::bigint) and (s.update_time, o.user_id, o.id) < ($2, $3, $4) and o.bucket <= $5 order by o.bucket
-    desc, o.user_id desc, o.id desc limit 0 + $6), last as materialized (select bucket, user_id, id from first
-    order by bucket asc, user_id asc, id asc limit 1) select concat_ws(chr(31), s.user_id, s.id, s.incarnation,
-    s.revision, s.metadata_revision, s.base_revision, s.create_time, s.update_time, s.update_time_number,
+    null or s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint) and o.rough = true
+    and (s.update_time, o.user_id, o.id) > ($6, $7, $8) and o.place >= $9 order by o.place asc, o.user_id asc,
+    o.id asc limit 0 + $10), last as materialized (select place, user_id, id from first order by place desc,
+    user_id desc, id desc limit 1) select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision,
+    s.metadata_revision, s.base_revision, s.create_time, s.update_time, s.update_time_number,
     coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as text), ''),
     coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
     coalesce(cast(s.forked_revision as text), '')) as listed from (select * from first union all select
-    o.bucket, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision, s.create_time,
+    o.place, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision, s.create_time,
     s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
     s.forked_revision from session_updates o cross join lateral (select * from sessions l where l.app_name = $1
-    and l.user_id = o.user_id and l.id = o.id offset 0) s where o.app_name = $1 and (s.expire_time is null or
-    s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (s.update_time,
-    o.user_id, o.id) < ($2, $3, $4) and o.bucket <= $5 and o.bucket = (select bucket from last) and (o.user_id,
-    o.id) < ((select user_id from last), (select id from last)) order by update_time desc, user_id desc, id
-    desc limit 0 + $6) as s;
+    and l.user_id = o.user_id and l.id = o.id offset 0) s where o.app_name = $1 and (o.user_id >= $2 and
+    o.user_id < $3 or o.user_id >= $4 and o.user_id < $5) and (s.expire_time is null or s.expire_time >
+    (extract(epoch from statement_timestamp()) * 1000000)::bigint) and o.rough = true and (s.update_time,
+    o.user_id, o.id) > ($6, $7, $8) and o.place >= $9 and o.place = (select place from last) and (o.user_id,
+    o.id) > ((select user_id from last), (select id from last)) union all select * from (select o.place,
+    s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision, s.create_time,
+    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision from session_updates o cross join lateral (select * from sessions l where l.app_name = $1
+    and l.user_id = o.user_id and l.id = o.id offset 0) s where o.app_name = $1 and (o.user_id >= $2 and
+    o.user_id < $3 or o.user_id >= $4 and o.user_id < $5) and (s.expire_time is null or s.expire_time >
+    (extract(epoch from statement_timestamp()) * 1000000)::bigint) and o.rough = false and (o.place, o.user_id,
+    o.id) > ($6, $7, $8) order by o.place asc, o.user_id asc, o.id asc limit 0 + $10) as exact order by
+    update_time asc, user_id asc, id asc limit 0 + $10) as s;
 
--- list_of_app_by_update_labelled_with_state
-with first as materialized (select o.bucket, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision,
+-- list_of_app_by_update_backwards
+with first as materialized (select o.place, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision,
     s.base_revision, s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels,
     s.expire_time, s.forked_from, s.forked_revision from session_updates o cross join lateral (select * from
     sessions l where l.app_name = $1 and l.user_id = o.user_id and l.id = o.id offset 0) s where o.app_name =
     $1 and (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) *
-    1000000)::bigint) and (s.update_time, o.user_id, o.id) > ($2, $3, $4) and o.bucket >= $5 and
-    (s.labels::jsonb ->> $6) = $7 order by o.bucket asc, o.user_id asc, o.id asc limit 0 + $8), last as
-    materialized (select bucket, user_id, id from first order by bucket desc, user_id desc, id desc limit 1)
+    1000000)::bigint) and o.rough = true and (s.update_time, o.user_id, o.id) < ($2, $3, $4) and o.place <= $5
+    order by o.place desc, o.user_id desc, o.id desc limit 0 + $6), last as materialized (select place,
+    user_id, id from first order by place asc, user_id asc, id asc limit 1) select concat_ws(chr(31),
+    s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision, s.create_time,
+    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
+    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
+    coalesce(cast(s.forked_revision as text), '')) as listed from (select * from first union all select
+    o.place, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision, s.create_time,
+    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision from session_updates o cross join lateral (select * from sessions l where l.app_name = $1
+    and l.user_id = o.user_id and l.id = o.id offset 0) s where o.app_name = $1 and (s.expire_time is null or
+    s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint) and o.rough = true and
+    (s.update_time, o.user_id, o.id) < ($2, $3, $4) and o.place <= $5 and o.place = (select place from last)
+    and (o.user_id, o.id) < ((select user_id from last), (select id from last)) union all select * from (select
+    o.place, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision, s.create_time,
+    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision from session_updates o cross join lateral (select * from sessions l where l.app_name = $1
+    and l.user_id = o.user_id and l.id = o.id offset 0) s where o.app_name = $1 and (s.expire_time is null or
+    s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint) and o.rough = false and
+    (o.place, o.user_id, o.id) < ($2, $3, $4) order by o.place desc, o.user_id desc, o.id desc limit 0 + $6) as
+    exact order by update_time desc, user_id desc, id desc limit 0 + $6) as s;
+
+-- list_of_app_by_update_labelled_with_state
+with first as materialized (select o.place, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision,
+    s.base_revision, s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels,
+    s.expire_time, s.forked_from, s.forked_revision from session_updates o cross join lateral (select * from
+    sessions l where l.app_name = $1 and l.user_id = o.user_id and l.id = o.id offset 0) s where o.app_name =
+    $1 and (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) *
+    1000000)::bigint) and (s.labels::jsonb ->> $6) = $7 and o.rough = true and (s.update_time, o.user_id, o.id)
+    > ($2, $3, $4) and o.place >= $5 order by o.place asc, o.user_id asc, o.id asc limit 0 + $8), last as
+    materialized (select place, user_id, id from first order by place desc, user_id desc, id desc limit 1)
     select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
     s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
     coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
@@ -1934,36 +1958,49 @@ with first as materialized (select o.bucket, s.user_id, s.id, s.incarnation, s.r
     ',' order by t.key) from user_state t where t.app_name = $1 and t.user_id = s.user_id) as user_state,
     (select string_agg(to_json(t.key)::text || ':' || t.value, ',' order by t.key) from session_state t where
     t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation = s.incarnation) as
-    session_state from (select * from first union all select o.bucket, s.user_id, s.id, s.incarnation,
+    session_state from (select * from first union all select o.place, s.user_id, s.id, s.incarnation,
     s.revision, s.metadata_revision, s.base_revision, s.create_time, s.update_time, s.update_time_number,
     s.display_name, s.labels, s.expire_time, s.forked_from, s.forked_revision from session_updates o cross join
     lateral (select * from sessions l where l.app_name = $1 and l.user_id = o.user_id and l.id = o.id offset 0)
     s where o.app_name = $1 and (s.expire_time is null or s.expire_time > (extract(epoch from
-    statement_timestamp()) * 1000000)::bigint) and (s.update_time, o.user_id, o.id) > ($2, $3, $4) and o.bucket
-    >= $5 and (s.labels::jsonb ->> $6) = $7 and o.bucket = (select bucket from last) and (o.user_id, o.id) >
-    ((select user_id from last), (select id from last)) order by update_time asc, user_id asc, id asc limit 0 +
-    $8) as s;
+    statement_timestamp()) * 1000000)::bigint) and (s.labels::jsonb ->> $6) = $7 and o.rough = true and
+    (s.update_time, o.user_id, o.id) > ($2, $3, $4) and o.place >= $5 and o.place = (select place from last)
+    and (o.user_id, o.id) > ((select user_id from last), (select id from last)) union all select * from (select
+    o.place, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision, s.create_time,
+    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision from session_updates o cross join lateral (select * from sessions l where l.app_name = $1
+    and l.user_id = o.user_id and l.id = o.id offset 0) s where o.app_name = $1 and (s.expire_time is null or
+    s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint) and (s.labels::jsonb ->> $6)
+    = $7 and o.rough = false and (o.place, o.user_id, o.id) > ($2, $3, $4) order by o.place asc, o.user_id asc,
+    o.id asc limit 0 + $8) as exact order by update_time asc, user_id asc, id asc limit 0 + $8) as s;
 
 -- list_of_user_by_update
-with first as materialized (select o.bucket, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision,
+with first as materialized (select o.place, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision,
     s.base_revision, s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels,
     s.expire_time, s.forked_from, s.forked_revision from session_updates o cross join lateral (select * from
     sessions l where l.app_name = $1 and l.user_id = o.user_id and l.id = o.id offset 0) s where o.app_name =
     $1 and o.user_id = $2 and (s.expire_time is null or s.expire_time > (extract(epoch from
-    statement_timestamp()) * 1000000)::bigint) and (s.update_time, o.id) > ($3, $4) and o.bucket >= $5 order by
-    o.bucket asc, o.id asc limit 0 + $6), last as materialized (select bucket, user_id, id from first order by
-    bucket desc, id desc limit 1) select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision,
-    s.metadata_revision, s.base_revision, s.create_time, s.update_time, s.update_time_number,
+    statement_timestamp()) * 1000000)::bigint) and o.rough = true and (s.update_time, o.id) > ($3, $4) and
+    o.place >= $5 order by o.place asc, o.id asc limit 0 + $6), last as materialized (select place, user_id, id
+    from first order by place desc, id desc limit 1) select concat_ws(chr(31), s.user_id, s.id, s.incarnation,
+    s.revision, s.metadata_revision, s.base_revision, s.create_time, s.update_time, s.update_time_number,
     coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as text), ''),
     coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
     coalesce(cast(s.forked_revision as text), '')) as listed from (select * from first union all select
-    o.bucket, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision, s.create_time,
+    o.place, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision, s.create_time,
     s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
     s.forked_revision from session_updates o cross join lateral (select * from sessions l where l.app_name = $1
     and l.user_id = o.user_id and l.id = o.id offset 0) s where o.app_name = $1 and o.user_id = $2 and
     (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint)
-    and (s.update_time, o.id) > ($3, $4) and o.bucket >= $5 and o.bucket = (select bucket from last) and (o.id)
-    > ((select id from last)) order by update_time asc, id asc limit 0 + $6) as s;
+    and o.rough = true and (s.update_time, o.id) > ($3, $4) and o.place >= $5 and o.place = (select place from
+    last) and (o.id) > ((select id from last)) union all select * from (select o.place, s.user_id, s.id,
+    s.incarnation, s.revision, s.metadata_revision, s.base_revision, s.create_time, s.update_time,
+    s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from, s.forked_revision from
+    session_updates o cross join lateral (select * from sessions l where l.app_name = $1 and l.user_id =
+    o.user_id and l.id = o.id offset 0) s where o.app_name = $1 and o.user_id = $2 and (s.expire_time is null
+    or s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint) and o.rough = false and
+    (o.place, o.id) > ($3, $4) order by o.place asc, o.id asc limit 0 + $6) as exact order by update_time asc,
+    id asc limit 0 + $6) as s;
 
 -- list_of_forks_by_update
 select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
@@ -1976,52 +2013,66 @@ select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata
     by s.update_time asc, s.id asc limit 0 + $6;
 
 -- list_of_user_by_update_backwards
-with first as materialized (select o.bucket, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision,
+with first as materialized (select o.place, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision,
     s.base_revision, s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels,
     s.expire_time, s.forked_from, s.forked_revision from session_updates o cross join lateral (select * from
     sessions l where l.app_name = $1 and l.user_id = o.user_id and l.id = o.id offset 0) s where o.app_name =
     $1 and o.user_id = $2 and (s.expire_time is null or s.expire_time > (extract(epoch from
-    statement_timestamp()) * 1000000)::bigint) and (s.update_time, o.id) < ($3, $4) and o.bucket <= $5 order by
-    o.bucket desc, o.id desc limit 0 + $6), last as materialized (select bucket, user_id, id from first order
-    by bucket asc, id asc limit 1) select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision,
-    s.metadata_revision, s.base_revision, s.create_time, s.update_time, s.update_time_number,
+    statement_timestamp()) * 1000000)::bigint) and o.rough = true and (s.update_time, o.id) < ($3, $4) and
+    o.place <= $5 order by o.place desc, o.id desc limit 0 + $6), last as materialized (select place, user_id,
+    id from first order by place asc, id asc limit 1) select concat_ws(chr(31), s.user_id, s.id, s.incarnation,
+    s.revision, s.metadata_revision, s.base_revision, s.create_time, s.update_time, s.update_time_number,
     coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as text), ''),
     coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
     coalesce(cast(s.forked_revision as text), '')) as listed from (select * from first union all select
-    o.bucket, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision, s.create_time,
+    o.place, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision, s.create_time,
     s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
     s.forked_revision from session_updates o cross join lateral (select * from sessions l where l.app_name = $1
     and l.user_id = o.user_id and l.id = o.id offset 0) s where o.app_name = $1 and o.user_id = $2 and
     (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint)
-    and (s.update_time, o.id) < ($3, $4) and o.bucket <= $5 and o.bucket = (select bucket from last) and (o.id)
-    < ((select id from last)) order by update_time desc, id desc limit 0 + $6) as s;
+    and o.rough = true and (s.update_time, o.id) < ($3, $4) and o.place <= $5 and o.place = (select place from
+    last) and (o.id) < ((select id from last)) union all select * from (select o.place, s.user_id, s.id,
+    s.incarnation, s.revision, s.metadata_revision, s.base_revision, s.create_time, s.update_time,
+    s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from, s.forked_revision from
+    session_updates o cross join lateral (select * from sessions l where l.app_name = $1 and l.user_id =
+    o.user_id and l.id = o.id offset 0) s where o.app_name = $1 and o.user_id = $2 and (s.expire_time is null
+    or s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint) and o.rough = false and
+    (o.place, o.id) < ($3, $4) order by o.place desc, o.id desc limit 0 + $6) as exact order by update_time
+    desc, id desc limit 0 + $6) as s;
 
 -- list_of_user_by_update_labelled_with_state
-with first as materialized (select o.bucket, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision,
+with first as materialized (select o.place, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision,
     s.base_revision, s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels,
     s.expire_time, s.forked_from, s.forked_revision from session_updates o cross join lateral (select * from
     sessions l where l.app_name = $1 and l.user_id = o.user_id and l.id = o.id offset 0) s where o.app_name =
     $1 and o.user_id = $2 and (s.expire_time is null or s.expire_time > (extract(epoch from
-    statement_timestamp()) * 1000000)::bigint) and (s.update_time, o.id) > ($3, $4) and o.bucket >= $5 and
-    (s.labels::jsonb ->> $6) = $7 order by o.bucket asc, o.id asc limit 0 + $8), last as materialized (select
-    bucket, user_id, id from first order by bucket desc, id desc limit 1) select concat_ws(chr(31), s.user_id,
-    s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision, s.create_time, s.update_time,
-    s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as text), ''),
-    coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed, (select string_agg(to_json('app:' || t.key)::text
-    || ':' || t.value, ',' order by t.key) from app_state t where t.app_name = $1) as app_state, (select
-    string_agg(to_json('user:' || t.key)::text || ':' || t.value, ',' order by t.key) from user_state t where
-    t.app_name = $1 and t.user_id = s.user_id) as user_state, (select string_agg(to_json(t.key)::text || ':' ||
-    t.value, ',' order by t.key) from session_state t where t.app_name = $1 and t.user_id = s.user_id and
-    t.session_id = s.id and t.incarnation = s.incarnation) as session_state from (select * from first union all
-    select o.bucket, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
-    s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
-    s.forked_revision from session_updates o cross join lateral (select * from sessions l where l.app_name = $1
-    and l.user_id = o.user_id and l.id = o.id offset 0) s where o.app_name = $1 and o.user_id = $2 and
-    (s.expire_time is null or s.expire_time > (extract(epoch from statement_timestamp()) * 1000000)::bigint)
-    and (s.update_time, o.id) > ($3, $4) and o.bucket >= $5 and (s.labels::jsonb ->> $6) = $7 and o.bucket =
-    (select bucket from last) and (o.id) > ((select id from last)) order by update_time asc, id asc limit 0 +
-    $8) as s;
+    statement_timestamp()) * 1000000)::bigint) and (s.labels::jsonb ->> $6) = $7 and o.rough = true and
+    (s.update_time, o.id) > ($3, $4) and o.place >= $5 order by o.place asc, o.id asc limit 0 + $8), last as
+    materialized (select place, user_id, id from first order by place desc, id desc limit 1) select
+    concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
+    coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
+    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed,
+    (select string_agg(to_json('app:' || t.key)::text || ':' || t.value, ',' order by t.key) from app_state t
+    where t.app_name = $1) as app_state, (select string_agg(to_json('user:' || t.key)::text || ':' || t.value,
+    ',' order by t.key) from user_state t where t.app_name = $1 and t.user_id = s.user_id) as user_state,
+    (select string_agg(to_json(t.key)::text || ':' || t.value, ',' order by t.key) from session_state t where
+    t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation = s.incarnation) as
+    session_state from (select * from first union all select o.place, s.user_id, s.id, s.incarnation,
+    s.revision, s.metadata_revision, s.base_revision, s.create_time, s.update_time, s.update_time_number,
+    s.display_name, s.labels, s.expire_time, s.forked_from, s.forked_revision from session_updates o cross join
+    lateral (select * from sessions l where l.app_name = $1 and l.user_id = o.user_id and l.id = o.id offset 0)
+    s where o.app_name = $1 and o.user_id = $2 and (s.expire_time is null or s.expire_time > (extract(epoch
+    from statement_timestamp()) * 1000000)::bigint) and (s.labels::jsonb ->> $6) = $7 and o.rough = true and
+    (s.update_time, o.id) > ($3, $4) and o.place >= $5 and o.place = (select place from last) and (o.id) >
+    ((select id from last)) union all select * from (select o.place, s.user_id, s.id, s.incarnation,
+    s.revision, s.metadata_revision, s.base_revision, s.create_time, s.update_time, s.update_time_number,
+    s.display_name, s.labels, s.expire_time, s.forked_from, s.forked_revision from session_updates o cross join
+    lateral (select * from sessions l where l.app_name = $1 and l.user_id = o.user_id and l.id = o.id offset 0)
+    s where o.app_name = $1 and o.user_id = $2 and (s.expire_time is null or s.expire_time > (extract(epoch
+    from statement_timestamp()) * 1000000)::bigint) and (s.labels::jsonb ->> $6) = $7 and o.rough = false and
+    (o.place, o.id) > ($3, $4) order by o.place asc, o.id asc limit 0 + $8) as exact order by update_time asc,
+    id asc limit 0 + $8) as s;
 
 -- list_of_app_by_create
 select concat_ws(chr(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
@@ -2320,8 +2371,8 @@ with app as (select $1::text), k as not materialized (select * from (values ($2:
     statement_timestamp()) * 1000000)::bigint / 86400000000, coalesce((select u.revision from user_scopes u
     where u.app_name = $1 and u.user_id = k.user_id), 0), coalesce((select a.revision from app_scopes a where
     a.app_name = $1), 0) from k on conflict do nothing returning app_name, user_id, id, update_time,
-    incarnation), listed as (insert into session_updates (app_name, user_id, id, bucket) select $1, user_id,
-    id, update_time / 10000000 from made) select incarnation, update_time from made;
+    incarnation), listed as (insert into session_updates (app_name, user_id, id, place) select $1, user_id, id,
+    update_time from made) select incarnation, update_time from made;
 
 -- insert_sessions
 with app as (select $1::text), k as materialized (select * from unnest($2::text[], $3::text[], $4::bigint[],
@@ -2342,8 +2393,8 @@ with app as (select $1::text), k as materialized (select * from unnest($2::text[
     86400000000, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
     k.user_id), 0), coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) from k on conflict
     do nothing returning app_name, user_id, id, update_time, incarnation), listed as (insert into
-    session_updates (app_name, user_id, id, bucket) select $1, user_id, id, update_time / 10000000 from made)
-    select incarnation, update_time from made;
+    session_updates (app_name, user_id, id, place) select $1, user_id, id, update_time from made) select
+    incarnation, update_time from made;
 
 -- distributed_insert_session
 with app as (select $1::text), k as not materialized (select * from (values ($2::text, $3::text, $4::bigint,
@@ -2403,11 +2454,11 @@ with app as (select $1::text), k as not materialized (select * from (values ($2:
     where u.app_name = $1 and u.user_id = k.user_id), 0), coalesce((select a.revision from app_scopes a where
     a.app_name = $1), 0) from k where sessiond_admits($1, k.user_id, k.subject, coalesce((select u.revision
     from user_scopes u where u.app_name = $1 and u.user_id = k.user_id), 0)) on conflict do nothing returning
-    *), listed as (insert into session_updates (app_name, user_id, id, bucket) select $1, user_id, id,
-    update_time / 10000000 from made), k_state as materialized (select * from unnest($16::bigint[],
-    $17::text[], $18::text[]) as r(incarnation, key, value)), stated as (insert into session_state (app_name,
-    user_id, session_id, incarnation, key, value, revision) select $1, m.user_id, m.id, m.incarnation, k.key,
-    k.value, 0 from made m join k_state k on k.incarnation = m.incarnation) select s.app_name, s.user_id, s.id,
+    *), listed as (insert into session_updates (app_name, user_id, id, place) select $1, user_id, id,
+    update_time from made), k_state as materialized (select * from unnest($16::bigint[], $17::text[],
+    $18::text[]) as r(incarnation, key, value)), stated as (insert into session_state (app_name, user_id,
+    session_id, incarnation, key, value, revision) select $1, m.user_id, m.id, m.incarnation, k.key, k.value, 0
+    from made m join k_state k on k.incarnation = m.incarnation) select s.app_name, s.user_id, s.id,
     s.incarnation, s.revision, s.metadata_revision, s.base_revision, s.create_time, s.update_time,
     s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from, s.forked_revision,
     coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id = s.user_id), 0) as
@@ -2438,13 +2489,13 @@ with app as (select $1::text), k as materialized (select * from unnest($2::text[
     k.user_id), 0), coalesce((select a.revision from app_scopes a where a.app_name = $1), 0) from k where
     sessiond_admits($1, k.user_id, k.subject, coalesce((select u.revision from user_scopes u where u.app_name =
     $1 and u.user_id = k.user_id), 0)) on conflict do nothing returning *), listed as (insert into
-    session_updates (app_name, user_id, id, bucket) select $1, user_id, id, update_time / 10000000 from made),
-    k_state as materialized (select * from unnest($16::bigint[], $17::text[], $18::text[]) as r(incarnation,
-    key, value)), stated as (insert into session_state (app_name, user_id, session_id, incarnation, key, value,
-    revision) select $1, m.user_id, m.id, m.incarnation, k.key, k.value, 0 from made m join k_state k on
-    k.incarnation = m.incarnation), fed as (insert into changes (kind, app_name, user_id, session_id,
-    incarnation, first_revision, last_revision) select 1, $1, m.user_id, m.id, m.incarnation, 0, 0 from made m)
-    select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    session_updates (app_name, user_id, id, place) select $1, user_id, id, update_time from made), k_state as
+    materialized (select * from unnest($16::bigint[], $17::text[], $18::text[]) as r(incarnation, key, value)),
+    stated as (insert into session_state (app_name, user_id, session_id, incarnation, key, value, revision)
+    select $1, m.user_id, m.id, m.incarnation, k.key, k.value, 0 from made m join k_state k on k.incarnation =
+    m.incarnation), fed as (insert into changes (kind, app_name, user_id, session_id, incarnation,
+    first_revision, last_revision) select 1, $1, m.user_id, m.id, m.incarnation, 0, 0 from made m) select
+    s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
     s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
     s.forked_revision, coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id =
     s.user_id), 0) as user_revision, coalesce((select a.revision from app_scopes a where a.app_name = $1), 0)
@@ -2473,11 +2524,11 @@ with app as (select $1::text), k as not materialized (select * from (values ($2:
     where u.app_name = $1 and u.user_id = k.user_id), 0), coalesce((select a.revision from app_scopes a where
     a.app_name = $1), 0) from k where sessiond_admits($1, k.user_id, k.subject, coalesce((select u.revision
     from user_scopes u where u.app_name = $1 and u.user_id = k.user_id), 0)) on conflict do nothing returning
-    *), listed as (insert into session_updates (app_name, user_id, id, bucket) select $1, user_id, id,
-    update_time / 10000000 from made), k_state as materialized (select * from unnest($16::bigint[],
-    $17::text[], $18::text[]) as r(incarnation, key, value)), stated as (insert into session_state (app_name,
-    user_id, session_id, incarnation, key, value, revision) select $1, m.user_id, m.id, m.incarnation, k.key,
-    k.value, 0 from made m join k_state k on k.incarnation = m.incarnation) select s.app_name, s.user_id, s.id,
+    *), listed as (insert into session_updates (app_name, user_id, id, place) select $1, user_id, id,
+    update_time from made), k_state as materialized (select * from unnest($16::bigint[], $17::text[],
+    $18::text[]) as r(incarnation, key, value)), stated as (insert into session_state (app_name, user_id,
+    session_id, incarnation, key, value, revision) select $1, m.user_id, m.id, m.incarnation, k.key, k.value, 0
+    from made m join k_state k on k.incarnation = m.incarnation) select s.app_name, s.user_id, s.id,
     s.incarnation, s.revision, s.metadata_revision, s.base_revision, s.create_time, s.update_time,
     s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from, s.forked_revision,
     coalesce((select u.revision from user_scopes u where u.app_name = $1 and u.user_id = s.user_id), 0) as
@@ -2842,5 +2893,5 @@ select app_name, user_id, session_id, incarnation, erasure from buried_sessions 
     = $2 and session_id = $3 and incarnation = $4 for update skip locked;
 
 -- distributed_list_sessions
-insert into session_updates (app_name, user_id, id, bucket) select $1, k.user_id, k.id, k.bucket from
-    unnest($2::text[], $3::text[], $4::bigint[]) as k(user_id, id, bucket);
+insert into session_updates (app_name, user_id, id, place) select $1, k.user_id, k.id, k.place from
+    unnest($2::text[], $3::text[], $4::bigint[]) as k(user_id, id, place);

@@ -93,15 +93,17 @@ select sequence, effect from events where app_name = $1 and user_id = $2 and ses
     $4 and effect >= 0 order by sequence;
 
 -- activity
-select (select count(*) from (select user_id, id, bucket from session_updates where app_name = $1 order by
-    bucket desc, user_id desc, id desc limit 0 + $3) as c) as counted, s.user_id, s.id, s.revision,
-    s.commit_time, (select count(*) from events e where e.app_name = $1 and e.user_id = s.user_id and
-    e.session_id = s.id and e.incarnation = s.incarnation and e.sequence > s.revision - 200 and e.commit_time
-    >= $2) as events, (select e.body from events e where e.app_name = $1 and e.user_id = s.user_id and
-    e.session_id = s.id and e.incarnation = s.incarnation and e.sequence = s.revision and octet_length(e.body)
-    <= 16384 and e.body like '%"errorCode"%') as body from (select user_id, id, bucket from session_updates
-    where app_name = $1 order by bucket desc, user_id desc, id desc limit 0 + $4) as o cross join sessions s on
-    s.app_name = $1 and s.user_id = o.user_id and s.id = o.id;
+select (select count(*) from (select 1 from session_updates where app_name = $1 limit 0 + $3) as c) as counted,
+    s.user_id, s.id, s.revision, s.commit_time, (select count(*) from events e where e.app_name = $1 and
+    e.user_id = s.user_id and e.session_id = s.id and e.incarnation = s.incarnation and e.sequence > s.revision
+    - 200 and e.commit_time >= $2) as events, (select e.body from events e where e.app_name = $1 and e.user_id
+    = s.user_id and e.session_id = s.id and e.incarnation = s.incarnation and e.sequence = s.revision and
+    octet_length(e.body) <= 16384 and e.body like '%"errorCode"%') as body from (select * from (select * from
+    (select user_id, id, (place + 1) * 10000000 as time from session_updates where app_name = $1 and rough =
+    true order by place desc, user_id desc, id desc limit 0 + $4) as l union all select * from (select user_id,
+    id, (place + 1) * 1 as time from session_updates where app_name = $1 and rough = false order by place desc,
+    user_id desc, id desc limit 0 + $4) as l) as o order by time desc, user_id desc, id desc limit 0 + $4) as o
+    cross join sessions s on s.app_name = $1 and s.user_id = o.user_id and s.id = o.id;
 
 -- event
 select s.app_name, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
@@ -202,8 +204,8 @@ update sessions set created_user_revision = $4, created_app_revision = $5 where 
     and id = $3;
 
 -- list_session
-insert into session_updates (app_name, user_id, id, bucket) select app_name, user_id, id, update_time /
-    10000000 from sessions where app_name = $1 and user_id = $2 and id = $3;
+insert into session_updates (app_name, user_id, id, place) select app_name, user_id, id, update_time from
+    sessions where app_name = $1 and user_id = $2 and id = $3;
 
 -- set_metadata
 update sessions set metadata_revision = metadata_revision + 1, display_name = case when $4 then $5 else
@@ -212,8 +214,10 @@ update sessions set metadata_revision = metadata_revision + 1, display_name = ca
     app_name = $1 and user_id = $2 and id = $3;
 
 -- unlist_update
-delete from session_updates where app_name = $1 and user_id = $2 and id = $3 and bucket = (select update_time /
-    10000000 from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4);
+delete from session_updates where app_name = $1 and user_id = $2 and id = $3 and rough = (select s.rough from
+    sessions s where s.app_name = $1 and s.user_id = $2 and s.id = $3 and s.incarnation = $4) and place =
+    (select case when s.rough then s.update_time / 10000000 else s.update_time end from sessions s where
+    s.app_name = $1 and s.user_id = $2 and s.id = $3 and s.incarnation = $4);
 
 -- unlist_session
 delete from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 returning
@@ -355,8 +359,8 @@ insert into sessions (app_name, user_id, id, incarnation, revision, create_time,
     lost_user_through end, lost_app_from, case when lost_app_through > $8 then $8 else lost_app_through end,
     lost_files_from, case when lost_files_through > $8 then $8 else lost_files_through end, id, $8, $11, $12,
     $7 / 86400000000 from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 on
-    conflict do nothing; insert into session_updates (app_name, user_id, id, bucket) select app_name, user_id,
-    id, update_time / 10000000 from sessions where changes() = 1 and app_name = $1 and user_id = $2 and id = $5;
+    conflict do nothing; insert into session_updates (app_name, user_id, id, place) select app_name, user_id,
+    id, update_time from sessions where changes() = 1 and app_name = $1 and user_id = $2 and id = $5;
 
 -- copy_events
 insert into events (app_name, user_id, session_id, incarnation, sequence, id, event_time, commit_time, author,
@@ -1278,8 +1282,8 @@ insert into sessions (app_name, user_id, id, incarnation, revision, create_time,
     created_app_revision, lost_user_from, lost_user_through, lost_app_from, lost_app_through, lost_files_from,
     lost_files_through, active_day) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
     $16, $17, $19, $5, $20, $21, $22, $23, $24, $25, $26, $27, $18 / 86400000000) on conflict do nothing;
-    insert into session_updates (app_name, user_id, id, bucket) select app_name, user_id, id, update_time /
-    10000000 from sessions where changes() = 1 and app_name = $1 and user_id = $2 and id = $3;
+    insert into session_updates (app_name, user_id, id, place) select app_name, user_id, id, update_time from
+    sessions where changes() = 1 and app_name = $1 and user_id = $2 and id = $3;
 
 -- user_take
 insert into user_scopes (app_name, user_id, revision, floor, emptied, imported, began) values ($1, $2, $3, $3,
@@ -1777,111 +1781,139 @@ select revision, key, value from app_log where app_name = $1 and revision >= $2 
     revision, key;
 
 -- list_of_app_by_update
-with first as materialized (select o.bucket, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision,
+with first as materialized (select o.place, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision,
     s.base_revision, s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels,
     s.expire_time, s.forked_from, s.forked_revision from session_updates o cross join sessions s on s.app_name
     = $1 and s.user_id = o.user_id and s.id = o.id where o.app_name = $1 and (s.expire_time is null or
-    s.expire_time > $2) and (s.update_time, o.user_id, o.id) > ($3, $4, $5) and o.bucket >= $6 order by
-    o.bucket asc, o.user_id asc, o.id asc limit 0 + $7), last as materialized (select bucket, user_id, id from
-    first order by bucket desc, user_id desc, id desc limit 1) select concat_ws(char(31), s.user_id, s.id,
-    s.incarnation, s.revision, s.metadata_revision, s.base_revision, s.create_time, s.update_time,
-    s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as text), ''),
-    coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
+    s.expire_time > $2) and o.rough = true and (s.update_time, o.user_id, o.id) > ($3, $4, $5) and o.place >=
+    $6 order by o.place asc, o.user_id asc, o.id asc limit 0 + $7), last as materialized (select place,
+    user_id, id from first order by place desc, user_id desc, id desc limit 1) select concat_ws(char(31),
+    s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision, s.create_time,
+    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
+    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
     coalesce(cast(s.forked_revision as text), '')) as listed from (select * from first union all select
-    o.bucket, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision, s.create_time,
+    o.place, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision, s.create_time,
     s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
     s.forked_revision from session_updates o cross join sessions s on s.app_name = $1 and s.user_id = o.user_id
-    and s.id = o.id where o.app_name = $1 and (s.expire_time is null or s.expire_time > $2) and (s.update_time,
-    o.user_id, o.id) > ($3, $4, $5) and o.bucket >= $6 and o.bucket = (select bucket from last) and (o.user_id,
-    o.id) > ((select user_id from last), (select id from last)) order by update_time asc, user_id asc, id asc
-    limit 0 + $7) as s;
+    and s.id = o.id where o.app_name = $1 and (s.expire_time is null or s.expire_time > $2) and o.rough = true
+    and (s.update_time, o.user_id, o.id) > ($3, $4, $5) and o.place >= $6 and o.place = (select place from
+    last) and (o.user_id, o.id) > ((select user_id from last), (select id from last)) union all select * from
+    (select o.place, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision from session_updates o cross join sessions s on s.app_name = $1 and s.user_id = o.user_id
+    and s.id = o.id where o.app_name = $1 and (s.expire_time is null or s.expire_time > $2) and o.rough = false
+    and (o.place, o.user_id, o.id) > ($3, $4, $5) order by o.place asc, o.user_id asc, o.id asc limit 0 + $7)
+    as exact order by update_time asc, user_id asc, id asc limit 0 + $7) as s;
 
 -- list_of_app_by_update_within
-with first as materialized (select o.bucket, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision,
+with first as materialized (select o.place, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision,
     s.base_revision, s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels,
     s.expire_time, s.forked_from, s.forked_revision from session_updates o cross join sessions s on s.app_name
     = $1 and s.user_id = o.user_id and s.id = o.id where o.app_name = $1 and (o.user_id >= $2 and o.user_id <
-    $3 or o.user_id >= $4 and o.user_id < $5) and (s.expire_time is null or s.expire_time > $6) and
-    (s.update_time, o.user_id, o.id) > ($7, $8, $9) and o.bucket >= $10 order by o.bucket asc, o.user_id asc,
-    o.id asc limit 0 + $11), last as materialized (select bucket, user_id, id from first order by bucket desc,
-    user_id desc, id desc limit 1) select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision,
+    $3 or o.user_id >= $4 and o.user_id < $5) and (s.expire_time is null or s.expire_time > $6) and o.rough =
+    true and (s.update_time, o.user_id, o.id) > ($7, $8, $9) and o.place >= $10 order by o.place asc, o.user_id
+    asc, o.id asc limit 0 + $11), last as materialized (select place, user_id, id from first order by place
+    desc, user_id desc, id desc limit 1) select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision,
     s.metadata_revision, s.base_revision, s.create_time, s.update_time, s.update_time_number,
     coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as text), ''),
     coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
     coalesce(cast(s.forked_revision as text), '')) as listed from (select * from first union all select
-    o.bucket, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision, s.create_time,
+    o.place, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision, s.create_time,
     s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
     s.forked_revision from session_updates o cross join sessions s on s.app_name = $1 and s.user_id = o.user_id
     and s.id = o.id where o.app_name = $1 and (o.user_id >= $2 and o.user_id < $3 or o.user_id >= $4 and
-    o.user_id < $5) and (s.expire_time is null or s.expire_time > $6) and (s.update_time, o.user_id, o.id) >
-    ($7, $8, $9) and o.bucket >= $10 and o.bucket = (select bucket from last) and (o.user_id, o.id) > ((select
-    user_id from last), (select id from last)) order by update_time asc, user_id asc, id asc limit 0 + $11) as
-    s;
-
--- list_of_app_by_update_backwards
-with first as materialized (select o.bucket, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision,
-    s.base_revision, s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels,
-    s.expire_time, s.forked_from, s.forked_revision from session_updates o cross join sessions s on s.app_name
-    = $1 and s.user_id = o.user_id and s.id = o.id where o.app_name = $1 and (s.expire_time is null or
-    s.expire_time > $2) and (s.update_time, o.user_id, o.id) < ($3, $4, $5) and o.bucket <= $6 order by
-    o.bucket desc, o.user_id desc, o.id desc limit 0 + $7), last as materialized (select bucket, user_id, id
-    from first order by bucket asc, user_id asc, id asc limit 1) select concat_ws(char(31), s.user_id, s.id,
-    s.incarnation, s.revision, s.metadata_revision, s.base_revision, s.create_time, s.update_time,
-    s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as text), ''),
-    coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
-    coalesce(cast(s.forked_revision as text), '')) as listed from (select * from first union all select
-    o.bucket, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision, s.create_time,
+    o.user_id < $5) and (s.expire_time is null or s.expire_time > $6) and o.rough = true and (s.update_time,
+    o.user_id, o.id) > ($7, $8, $9) and o.place >= $10 and o.place = (select place from last) and (o.user_id,
+    o.id) > ((select user_id from last), (select id from last)) union all select * from (select o.place,
+    s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision, s.create_time,
     s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
     s.forked_revision from session_updates o cross join sessions s on s.app_name = $1 and s.user_id = o.user_id
-    and s.id = o.id where o.app_name = $1 and (s.expire_time is null or s.expire_time > $2) and (s.update_time,
-    o.user_id, o.id) < ($3, $4, $5) and o.bucket <= $6 and o.bucket = (select bucket from last) and (o.user_id,
-    o.id) < ((select user_id from last), (select id from last)) order by update_time desc, user_id desc, id
-    desc limit 0 + $7) as s;
+    and s.id = o.id where o.app_name = $1 and (o.user_id >= $2 and o.user_id < $3 or o.user_id >= $4 and
+    o.user_id < $5) and (s.expire_time is null or s.expire_time > $6) and o.rough = false and (o.place,
+    o.user_id, o.id) > ($7, $8, $9) order by o.place asc, o.user_id asc, o.id asc limit 0 + $11) as exact order
+    by update_time asc, user_id asc, id asc limit 0 + $11) as s;
 
--- list_of_app_by_update_labelled_with_state
-with first as materialized (select o.bucket, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision,
+-- list_of_app_by_update_backwards
+with first as materialized (select o.place, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision,
     s.base_revision, s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels,
     s.expire_time, s.forked_from, s.forked_revision from session_updates o cross join sessions s on s.app_name
     = $1 and s.user_id = o.user_id and s.id = o.id where o.app_name = $1 and (s.expire_time is null or
-    s.expire_time > $2) and (s.update_time, o.user_id, o.id) > ($3, $4, $5) and o.bucket >= $6 and
-    json_extract(s.labels, '$."' || $7 || '"') = $8 order by o.bucket asc, o.user_id asc, o.id asc limit 0 +
-    $9), last as materialized (select bucket, user_id, id from first order by bucket desc, user_id desc, id
-    desc limit 1) select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision,
-    s.base_revision, s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text),
-    ''), coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
-    coalesce(cast(s.forked_from as text), ''), coalesce(cast(s.forked_revision as text), '')) as listed,
-    (select group_concat(json_quote('app:' || t.key) || ':' || t.value, ',' order by t.key) from app_state t
-    where t.app_name = $1) as app_state, (select group_concat(json_quote('user:' || t.key) || ':' || t.value,
-    ',' order by t.key) from user_state t where t.app_name = $1 and t.user_id = s.user_id) as user_state,
-    (select group_concat(json_quote(t.key) || ':' || t.value, ',' order by t.key) from session_state t where
-    t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation = s.incarnation) as
-    session_state from (select * from first union all select o.bucket, s.user_id, s.id, s.incarnation,
-    s.revision, s.metadata_revision, s.base_revision, s.create_time, s.update_time, s.update_time_number,
-    s.display_name, s.labels, s.expire_time, s.forked_from, s.forked_revision from session_updates o cross join
-    sessions s on s.app_name = $1 and s.user_id = o.user_id and s.id = o.id where o.app_name = $1 and
-    (s.expire_time is null or s.expire_time > $2) and (s.update_time, o.user_id, o.id) > ($3, $4, $5) and
-    o.bucket >= $6 and json_extract(s.labels, '$."' || $7 || '"') = $8 and o.bucket = (select bucket from last)
-    and (o.user_id, o.id) > ((select user_id from last), (select id from last)) order by update_time asc,
-    user_id asc, id asc limit 0 + $9) as s;
+    s.expire_time > $2) and o.rough = true and (s.update_time, o.user_id, o.id) < ($3, $4, $5) and o.place <=
+    $6 order by o.place desc, o.user_id desc, o.id desc limit 0 + $7), last as materialized (select place,
+    user_id, id from first order by place asc, user_id asc, id asc limit 1) select concat_ws(char(31),
+    s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision, s.create_time,
+    s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as
+    text), ''), coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
+    coalesce(cast(s.forked_revision as text), '')) as listed from (select * from first union all select
+    o.place, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision, s.create_time,
+    s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision from session_updates o cross join sessions s on s.app_name = $1 and s.user_id = o.user_id
+    and s.id = o.id where o.app_name = $1 and (s.expire_time is null or s.expire_time > $2) and o.rough = true
+    and (s.update_time, o.user_id, o.id) < ($3, $4, $5) and o.place <= $6 and o.place = (select place from
+    last) and (o.user_id, o.id) < ((select user_id from last), (select id from last)) union all select * from
+    (select o.place, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision from session_updates o cross join sessions s on s.app_name = $1 and s.user_id = o.user_id
+    and s.id = o.id where o.app_name = $1 and (s.expire_time is null or s.expire_time > $2) and o.rough = false
+    and (o.place, o.user_id, o.id) < ($3, $4, $5) order by o.place desc, o.user_id desc, o.id desc limit 0 +
+    $7) as exact order by update_time desc, user_id desc, id desc limit 0 + $7) as s;
 
--- list_of_user_by_update
-with first as materialized (select o.bucket, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision,
+-- list_of_app_by_update_labelled_with_state
+with first as materialized (select o.place, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision,
     s.base_revision, s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels,
     s.expire_time, s.forked_from, s.forked_revision from session_updates o cross join sessions s on s.app_name
-    = $1 and s.user_id = o.user_id and s.id = o.id where o.app_name = $1 and o.user_id = $2 and (s.expire_time
-    is null or s.expire_time > $3) and (s.update_time, o.id) > ($4, $5) and o.bucket >= $6 order by o.bucket
-    asc, o.id asc limit 0 + $7), last as materialized (select bucket, user_id, id from first order by bucket
+    = $1 and s.user_id = o.user_id and s.id = o.id where o.app_name = $1 and (s.expire_time is null or
+    s.expire_time > $2) and json_extract(s.labels, '$."' || $7 || '"') = $8 and o.rough = true and
+    (s.update_time, o.user_id, o.id) > ($3, $4, $5) and o.place >= $6 order by o.place asc, o.user_id asc, o.id
+    asc limit 0 + $9), last as materialized (select place, user_id, id from first order by place desc, user_id
     desc, id desc limit 1) select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision,
     s.metadata_revision, s.base_revision, s.create_time, s.update_time, s.update_time_number,
     coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as text), ''),
     coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
+    coalesce(cast(s.forked_revision as text), '')) as listed, (select group_concat(json_quote('app:' || t.key)
+    || ':' || t.value, ',' order by t.key) from app_state t where t.app_name = $1) as app_state, (select
+    group_concat(json_quote('user:' || t.key) || ':' || t.value, ',' order by t.key) from user_state t where
+    t.app_name = $1 and t.user_id = s.user_id) as user_state, (select group_concat(json_quote(t.key) || ':' ||
+    t.value, ',' order by t.key) from session_state t where t.app_name = $1 and t.user_id = s.user_id and
+    t.session_id = s.id and t.incarnation = s.incarnation) as session_state from (select * from first union all
+    select o.place, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
+    s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
+    s.forked_revision from session_updates o cross join sessions s on s.app_name = $1 and s.user_id = o.user_id
+    and s.id = o.id where o.app_name = $1 and (s.expire_time is null or s.expire_time > $2) and
+    json_extract(s.labels, '$."' || $7 || '"') = $8 and o.rough = true and (s.update_time, o.user_id, o.id) >
+    ($3, $4, $5) and o.place >= $6 and o.place = (select place from last) and (o.user_id, o.id) > ((select
+    user_id from last), (select id from last)) union all select * from (select o.place, s.user_id, s.id,
+    s.incarnation, s.revision, s.metadata_revision, s.base_revision, s.create_time, s.update_time,
+    s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from, s.forked_revision from
+    session_updates o cross join sessions s on s.app_name = $1 and s.user_id = o.user_id and s.id = o.id where
+    o.app_name = $1 and (s.expire_time is null or s.expire_time > $2) and json_extract(s.labels, '$."' || $7 ||
+    '"') = $8 and o.rough = false and (o.place, o.user_id, o.id) > ($3, $4, $5) order by o.place asc, o.user_id
+    asc, o.id asc limit 0 + $9) as exact order by update_time asc, user_id asc, id asc limit 0 + $9) as s;
+
+-- list_of_user_by_update
+with first as materialized (select o.place, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision,
+    s.base_revision, s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels,
+    s.expire_time, s.forked_from, s.forked_revision from session_updates o cross join sessions s on s.app_name
+    = $1 and s.user_id = o.user_id and s.id = o.id where o.app_name = $1 and o.user_id = $2 and (s.expire_time
+    is null or s.expire_time > $3) and o.rough = true and (s.update_time, o.id) > ($4, $5) and o.place >= $6
+    order by o.place asc, o.id asc limit 0 + $7), last as materialized (select place, user_id, id from first
+    order by place desc, id desc limit 1) select concat_ws(char(31), s.user_id, s.id, s.incarnation,
+    s.revision, s.metadata_revision, s.base_revision, s.create_time, s.update_time, s.update_time_number,
+    coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as text), ''),
+    coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
     coalesce(cast(s.forked_revision as text), '')) as listed from (select * from first union all select
-    o.bucket, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision, s.create_time,
+    o.place, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision, s.create_time,
     s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
     s.forked_revision from session_updates o cross join sessions s on s.app_name = $1 and s.user_id = o.user_id
     and s.id = o.id where o.app_name = $1 and o.user_id = $2 and (s.expire_time is null or s.expire_time > $3)
-    and (s.update_time, o.id) > ($4, $5) and o.bucket >= $6 and o.bucket = (select bucket from last) and (o.id)
-    > ((select id from last)) order by update_time asc, id asc limit 0 + $7) as s;
+    and o.rough = true and (s.update_time, o.id) > ($4, $5) and o.place >= $6 and o.place = (select place from
+    last) and (o.id) > ((select id from last)) union all select * from (select o.place, s.user_id, s.id,
+    s.incarnation, s.revision, s.metadata_revision, s.base_revision, s.create_time, s.update_time,
+    s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from, s.forked_revision from
+    session_updates o cross join sessions s on s.app_name = $1 and s.user_id = o.user_id and s.id = o.id where
+    o.app_name = $1 and o.user_id = $2 and (s.expire_time is null or s.expire_time > $3) and o.rough = false
+    and (o.place, o.id) > ($4, $5) order by o.place asc, o.id asc limit 0 + $7) as exact order by update_time
+    asc, id asc limit 0 + $7) as s;
 
 -- list_of_forks_by_update
 select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
@@ -1893,32 +1925,38 @@ select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadat
     s.update_time asc, s.id asc limit 0 + $7;
 
 -- list_of_user_by_update_backwards
-with first as materialized (select o.bucket, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision,
+with first as materialized (select o.place, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision,
     s.base_revision, s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels,
     s.expire_time, s.forked_from, s.forked_revision from session_updates o cross join sessions s on s.app_name
     = $1 and s.user_id = o.user_id and s.id = o.id where o.app_name = $1 and o.user_id = $2 and (s.expire_time
-    is null or s.expire_time > $3) and (s.update_time, o.id) < ($4, $5) and o.bucket <= $6 order by o.bucket
-    desc, o.id desc limit 0 + $7), last as materialized (select bucket, user_id, id from first order by bucket
-    asc, id asc limit 1) select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision,
+    is null or s.expire_time > $3) and o.rough = true and (s.update_time, o.id) < ($4, $5) and o.place <= $6
+    order by o.place desc, o.id desc limit 0 + $7), last as materialized (select place, user_id, id from first
+    order by place asc, id asc limit 1) select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision,
     s.metadata_revision, s.base_revision, s.create_time, s.update_time, s.update_time_number,
     coalesce(cast(s.display_name as text), ''), coalesce(cast(s.labels as text), ''),
     coalesce(cast(s.expire_time as text), ''), coalesce(cast(s.forked_from as text), ''),
     coalesce(cast(s.forked_revision as text), '')) as listed from (select * from first union all select
-    o.bucket, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision, s.create_time,
+    o.place, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision, s.create_time,
     s.update_time, s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from,
     s.forked_revision from session_updates o cross join sessions s on s.app_name = $1 and s.user_id = o.user_id
     and s.id = o.id where o.app_name = $1 and o.user_id = $2 and (s.expire_time is null or s.expire_time > $3)
-    and (s.update_time, o.id) < ($4, $5) and o.bucket <= $6 and o.bucket = (select bucket from last) and (o.id)
-    < ((select id from last)) order by update_time desc, id desc limit 0 + $7) as s;
+    and o.rough = true and (s.update_time, o.id) < ($4, $5) and o.place <= $6 and o.place = (select place from
+    last) and (o.id) < ((select id from last)) union all select * from (select o.place, s.user_id, s.id,
+    s.incarnation, s.revision, s.metadata_revision, s.base_revision, s.create_time, s.update_time,
+    s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from, s.forked_revision from
+    session_updates o cross join sessions s on s.app_name = $1 and s.user_id = o.user_id and s.id = o.id where
+    o.app_name = $1 and o.user_id = $2 and (s.expire_time is null or s.expire_time > $3) and o.rough = false
+    and (o.place, o.id) < ($4, $5) order by o.place desc, o.id desc limit 0 + $7) as exact order by update_time
+    desc, id desc limit 0 + $7) as s;
 
 -- list_of_user_by_update_labelled_with_state
-with first as materialized (select o.bucket, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision,
+with first as materialized (select o.place, s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision,
     s.base_revision, s.create_time, s.update_time, s.update_time_number, s.display_name, s.labels,
     s.expire_time, s.forked_from, s.forked_revision from session_updates o cross join sessions s on s.app_name
     = $1 and s.user_id = o.user_id and s.id = o.id where o.app_name = $1 and o.user_id = $2 and (s.expire_time
-    is null or s.expire_time > $3) and (s.update_time, o.id) > ($4, $5) and o.bucket >= $6 and
-    json_extract(s.labels, '$."' || $7 || '"') = $8 order by o.bucket asc, o.id asc limit 0 + $9), last as
-    materialized (select bucket, user_id, id from first order by bucket desc, id desc limit 1) select
+    is null or s.expire_time > $3) and json_extract(s.labels, '$."' || $7 || '"') = $8 and o.rough = true and
+    (s.update_time, o.id) > ($4, $5) and o.place >= $6 order by o.place asc, o.id asc limit 0 + $9), last as
+    materialized (select place, user_id, id from first order by place desc, id desc limit 1) select
     concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
     s.create_time, s.update_time, s.update_time_number, coalesce(cast(s.display_name as text), ''),
     coalesce(cast(s.labels as text), ''), coalesce(cast(s.expire_time as text), ''),
@@ -1928,13 +1966,19 @@ with first as materialized (select o.bucket, s.user_id, s.id, s.incarnation, s.r
     ',' order by t.key) from user_state t where t.app_name = $1 and t.user_id = s.user_id) as user_state,
     (select group_concat(json_quote(t.key) || ':' || t.value, ',' order by t.key) from session_state t where
     t.app_name = $1 and t.user_id = s.user_id and t.session_id = s.id and t.incarnation = s.incarnation) as
-    session_state from (select * from first union all select o.bucket, s.user_id, s.id, s.incarnation,
+    session_state from (select * from first union all select o.place, s.user_id, s.id, s.incarnation,
     s.revision, s.metadata_revision, s.base_revision, s.create_time, s.update_time, s.update_time_number,
     s.display_name, s.labels, s.expire_time, s.forked_from, s.forked_revision from session_updates o cross join
     sessions s on s.app_name = $1 and s.user_id = o.user_id and s.id = o.id where o.app_name = $1 and o.user_id
-    = $2 and (s.expire_time is null or s.expire_time > $3) and (s.update_time, o.id) > ($4, $5) and o.bucket >=
-    $6 and json_extract(s.labels, '$."' || $7 || '"') = $8 and o.bucket = (select bucket from last) and (o.id)
-    > ((select id from last)) order by update_time asc, id asc limit 0 + $9) as s;
+    = $2 and (s.expire_time is null or s.expire_time > $3) and json_extract(s.labels, '$."' || $7 || '"') = $8
+    and o.rough = true and (s.update_time, o.id) > ($4, $5) and o.place >= $6 and o.place = (select place from
+    last) and (o.id) > ((select id from last)) union all select * from (select o.place, s.user_id, s.id,
+    s.incarnation, s.revision, s.metadata_revision, s.base_revision, s.create_time, s.update_time,
+    s.update_time_number, s.display_name, s.labels, s.expire_time, s.forked_from, s.forked_revision from
+    session_updates o cross join sessions s on s.app_name = $1 and s.user_id = o.user_id and s.id = o.id where
+    o.app_name = $1 and o.user_id = $2 and (s.expire_time is null or s.expire_time > $3) and
+    json_extract(s.labels, '$."' || $7 || '"') = $8 and o.rough = false and (o.place, o.id) > ($4, $5) order by
+    o.place asc, o.id asc limit 0 + $9) as exact order by update_time asc, id asc limit 0 + $9) as s;
 
 -- list_of_app_by_create
 select concat_ws(char(31), s.user_id, s.id, s.incarnation, s.revision, s.metadata_revision, s.base_revision,
@@ -2132,9 +2176,9 @@ with k(app_name, user_id, id, incarnation, revision, update_time, update_time_nu
     u.revision from user_scopes u where u.app_name = k.app_name and u.user_id = k.user_id), 0),
     coalesce((select a.revision from app_scopes a where a.app_name = k.app_name), 0) from k where true on
     conflict do nothing returning incarnation; with k(app_name, user_id, id, incarnation) as (select * from
-    (values (?, ?, ?, ?)) limit 0 + ?) insert or ignore into session_updates (app_name, user_id, id, bucket)
-    select app_name, user_id, id, update_time / 10000000 from k cross join sessions using (app_name, user_id,
-    id, incarnation);
+    (values (?, ?, ?, ?)) limit 0 + ?) insert or ignore into session_updates (app_name, user_id, id, place)
+    select app_name, user_id, id, update_time from k cross join sessions using (app_name, user_id, id,
+    incarnation);
 
 -- insert_events
 insert into events (app_name, user_id, session_id, incarnation, sequence, id, event_time, commit_time, author,
@@ -2160,14 +2204,16 @@ with k(app_name, user_id, session_id, incarnation, sequence, id, event_time, com
     app_revision, commit_time;
 
 -- update_sessions
-with k(app_name, user_id, id, revision, update_time, update_time_number, extended_from, now, active_day) as
-    (select * from (values (?, ?, ?, ?, ?, ?, ?, ?, ?)) limit 0 + ?) update sessions as s set revision =
-    k.revision, commit_time = max(s.commit_time, k.now), update_time = k.update_time, update_time_number =
-    k.update_time_number, active_day = k.active_day, lease_expire = coalesce(max(s.lease_expire,
-    k.extended_from + s.lease_ttl), s.lease_expire) from k where s.app_name = k.app_name and s.user_id =
-    k.user_id and s.id = k.id; with k(app_name, user_id, id, was_bucket, bucket) as (select * from (values (?,
-    ?, ?, ?, ?)) limit 0 + ?) update session_updates as o set bucket = k.bucket from k where o.app_name =
-    k.app_name and o.user_id = k.user_id and o.bucket = k.was_bucket and o.id = k.id;
+with k(app_name, user_id, id, rough, place) as (select * from (values (?, ?, ?, ?, ?)) limit 0 + ?) update
+    session_updates as o set rough = k.rough, place = k.place from k cross join sessions s using (app_name,
+    user_id, id) where o.app_name = k.app_name and o.user_id = k.user_id and o.rough = s.rough and o.place =
+    case when s.rough then s.update_time / 10000000 else s.update_time end and o.id = k.id; with k(app_name,
+    user_id, id, revision, update_time, update_time_number, rough, extended_from, now, active_day) as (select *
+    from (values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)) limit 0 + ?) update sessions as s set revision = k.revision,
+    commit_time = max(s.commit_time, k.now), update_time = k.update_time, update_time_number =
+    k.update_time_number, active_day = k.active_day, rough = coalesce(k.rough, s.rough), lease_expire =
+    coalesce(max(s.lease_expire, k.extended_from + s.lease_ttl), s.lease_expire) from k where s.app_name =
+    k.app_name and s.user_id = k.user_id and s.id = k.id;
 
 -- set_user_revisions
 insert into user_scopes (app_name, user_id, revision, floor, emptied, began) select * from (values (?, ?, ?, ?,

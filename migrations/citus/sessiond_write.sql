@@ -14,8 +14,8 @@
 -- With a plan that is kept, Citus plans on the shard each time too, and never frees that.
 create or replace function sessiond_write(
     p_app text,
-    h_user text[], h_session text[], h_incarnation bigint[], h_was bigint[], h_metadata bigint[], h_was_bucket bigint[],
-    h_bucket bigint[], h_revision bigint[], h_time bigint[], h_time_number text[], h_lease bigint[], h_side boolean[],
+    h_user text[], h_session text[], h_incarnation bigint[], h_was bigint[], h_metadata bigint[], h_rough boolean[],
+    h_place bigint[], h_revision bigint[], h_time bigint[], h_time_number text[], h_lease bigint[], h_side boolean[],
     u_user text[], u_was bigint[], u_first bigint[], u_revision bigint[],
     a_was bigint, a_revision bigint,
     e_user text[], e_session text[], e_incarnation bigint[], e_sequence bigint[], e_id text[], e_time bigint[],
@@ -182,22 +182,26 @@ begin
         return;
     end if;
 
-    if h_bucket is not null then
+    if h_place is not null then
         update session_updates o
-        set bucket = h.bucket
-        from (select p_app as app_name, h.* from unnest(h_user, h_session, h_was_bucket, h_bucket)
-                as h(user_id, id, was_bucket, bucket) offset 0) as h
+        set rough = h.rough, place = h.place
+        from (select p_app as app_name, h.*, s.* from unnest(h_user, h_session, h_rough, h_place) as h(user_id, id, rough, place)
+              cross join lateral (
+                select l.rough as was_rough, case when l.rough then l.update_time / 10000000 else l.update_time end as was_place
+                from sessions l where l.app_name = p_app and l.user_id = h.user_id and l.id = h.id offset 0) as s
+              where h.place is not null offset 0) as h
         where o.app_name = p_app collate "POSIX" and o.app_name = h.app_name and o.user_id = h.user_id
-          and o.bucket = h.was_bucket and o.id = h.id;
+          and o.rough = h.was_rough and o.place = h.was_place and o.id = h.id;
     end if;
     if cardinality(h_user) > 0 then
         update sessions s
         set revision = h.revision, commit_time = greatest(present, s.commit_time), update_time = h.update_time,
             update_time_number = h.update_time_number, active_day = present / 86400000000,
+            rough = coalesce(h.rough, s.rough),
             -- Null where no lease is named, and `greatest` takes no notice of nulls.
             lease_expire = greatest(s.lease_expire, present + s.lease_ttl + 0 * h.lease)
-        from (select p_app as app_name, h.* from unnest(h_user, h_session, h_revision, h_time, h_time_number, h_lease)
-                as h(user_id, id, revision, update_time, update_time_number, lease) offset 0) as h
+        from (select p_app as app_name, h.* from unnest(h_user, h_session, h_revision, h_time, h_time_number, h_lease,
+                h_rough) as h(user_id, id, revision, update_time, update_time_number, lease, rough) offset 0) as h
         where s.app_name = p_app collate "POSIX" and s.app_name = h.app_name and s.user_id = h.user_id and s.id = h.id;
     end if;
 

@@ -58,7 +58,9 @@ create table sessions (
     lease_invocation      text,
     lease_expire          bigint,
     lease_ttl             bigint,
-    lease_all             boolean not null default false
+    lease_all             boolean not null default false,
+    -- Whether its place in lists by last update is rough (session_updates).
+    rough                 boolean not null default false
 ) with (fillfactor = 70);
 create index sessions_by_user_create on sessions (app_name, user_id, create_time, id);
 create index sessions_by_app_create on sessions (app_name, create_time, user_id, id);
@@ -71,16 +73,18 @@ create index sessions_by_source on sessions (app_name, user_id, forked_from) whe
 alter table sessions add constraint sessions_pkey primary key (id, user_id, app_name);
 
 -- Where sessions stand in lists by their last update, apart from them: an append changes nothing of a session that an
--- index of it has, so its row is rewritten in its page, and no index grows. `bucket` is the update time in whole tens of seconds,
--- so most appends change nothing here; lists sort a bucket by the sessions' own times.
+-- index of it has, so its row is rewritten in its page, and no index grows. The place is exact, `update_time`, until a session
+-- changes often. Then it is rough: `update_time` in whole tens of seconds, so most appends change nothing here. Lists sort
+-- those of the same ten seconds by the sessions' own times.
 create table session_updates (
     app_name text collate "C" not null,
     user_id  text collate "C" not null,
     id       text collate "C" not null,
-    bucket   bigint not null,
-    constraint session_updates_pkey primary key (app_name, user_id, bucket, id)
+    rough    boolean not null default false,
+    place    bigint not null,
+    constraint session_updates_pkey primary key (app_name, user_id, rough, place, id)
 );
-create index session_updates_by_app on session_updates (app_name, bucket, user_id, id);
+create index session_updates_by_app on session_updates (app_name, rough, place, user_id, id);
 
 -- Of a trimmed event, up to its session's base, the sweep leaves a stub: no author, branch and body. Of a redacted one the body has what may
 -- be read; the digest is that of the event as it was given.
@@ -694,8 +698,8 @@ $$;
 -- of it gets another name, as processes of two versions may run at a time.
 create function sessiond_write(
     p_app text,
-    h_user text[], h_session text[], h_incarnation bigint[], h_was bigint[], h_metadata bigint[], h_was_bucket bigint[],
-    h_bucket bigint[], h_revision bigint[], h_time bigint[], h_time_number text[], h_lease bigint[], h_side boolean[],
+    h_user text[], h_session text[], h_incarnation bigint[], h_was bigint[], h_metadata bigint[], h_rough boolean[],
+    h_place bigint[], h_revision bigint[], h_time bigint[], h_time_number text[], h_lease bigint[], h_side boolean[],
     u_user text[], u_was bigint[], u_first bigint[], u_revision bigint[],
     a_was bigint, a_revision bigint,
     e_user text[], e_session text[], e_incarnation bigint[], e_sequence bigint[], e_id text[], e_time bigint[],
@@ -848,13 +852,17 @@ begin
         e_invocation[i], e_branch[i], user_revisions[i], app_revisions[i], e_effect[i], e_digest[i], e_body[i]
     from generate_subscripts(e_user, 1) as i;
 
-    if h_bucket is not null then
+    if h_place is not null then
         update session_updates o
-        set bucket = h_bucket[i]
+        set rough = h_rough[i], place = h_place[i]
         from generate_subscripts(h_user, 1) as i
         cross join lateral (
+            select l.rough, case when l.rough then l.update_time / 10000000 else l.update_time end as place
+            from sessions l where l.ctid = h_at[i] and h_place[i] is not null offset 0) as s
+        cross join lateral (
             select l.ctid as at from session_updates l
-            where l.app_name = p_app and l.user_id = h_user[i] and l.bucket = h_was_bucket[i] and l.id = h_session[i]
+            where l.app_name = p_app and l.user_id = h_user[i] and l.rough = s.rough and l.place = s.place
+              and l.id = h_session[i]
             offset 0) as l
         where o.ctid = l.at;
     end if;
@@ -862,6 +870,7 @@ begin
         update sessions s
         set revision = h_revision[i], commit_time = greatest(present, s.commit_time), update_time = h_time[i],
             update_time_number = h_time_number[i], active_day = present / 86400000000,
+            rough = coalesce(h_rough[i], s.rough),
             -- Null where no lease is named, and `greatest` takes no notice of nulls.
             lease_expire = greatest(s.lease_expire, present + s.lease_ttl + 0 * h_lease[i])
         from generate_subscripts(h_user, 1) as i
@@ -1013,7 +1022,7 @@ $$;
 -- of each, so the state rows `s`, `v` and `w` are keys and values alone, and no value passes.
 create function sessiond_append(
     p_app text, p_user text, p_session text, p_incarnation bigint,
-    h_was bigint, h_metadata bigint, h_was_bucket bigint, h_bucket bigint, h_revision bigint, h_time bigint,
+    h_was bigint, h_metadata bigint, h_rough boolean, h_place bigint, h_revision bigint, h_time bigint,
     h_time_number text, h_lease bigint, h_side boolean,
     u_was bigint, u_revision bigint, a_was bigint, a_revision bigint,
     e_id text, e_time bigint, e_author text, e_invocation text, e_branch text, e_user_revision bigint,
@@ -1115,13 +1124,15 @@ begin
         return;
     end if;
 
-    if h_bucket is not null then
-        update session_updates o set bucket = h_bucket
-        where o.app_name = p_app and o.user_id = p_user and o.bucket = h_was_bucket and o.id = p_session;
+    if h_place is not null then
+        update session_updates o set rough = h_rough, place = h_place
+        from (select l.rough, case when l.rough then l.update_time / 10000000 else l.update_time end as place
+              from sessions l where l.ctid = h_at offset 0) as l
+        where o.app_name = p_app and o.user_id = p_user and o.rough = l.rough and o.place = l.place and o.id = p_session;
     end if;
     update sessions s
     set revision = h_revision, commit_time = committed, update_time = h_time, update_time_number = h_time_number,
-        active_day = present / 86400000000,
+        active_day = present / 86400000000, rough = coalesce(h_rough, s.rough),
         lease_expire = greatest(s.lease_expire, present + s.lease_ttl + 0 * h_lease)
     where s.ctid = h_at;
     if not found then

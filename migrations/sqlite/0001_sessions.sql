@@ -57,6 +57,8 @@ create table sessions (
     lease_expire          integer,
     lease_ttl             integer,
     lease_all             boolean not null default false,
+    -- Whether its place in lists by last update is rough (session_updates).
+    rough                 boolean not null default false,
     -- Begins otherwise than the other indexes: a planner without statistics takes two that begin alike for equally good, and
     -- looks for a session through all those of its user.
     constraint sessions_pkey primary key (id, user_id, app_name)
@@ -68,16 +70,18 @@ create index sessions_by_expiry on sessions (expire_time) where expire_time is n
 create index sessions_by_source on sessions (app_name, user_id, forked_from) where forked_from is not null;
 
 -- Where sessions stand in lists by their last update. Apart from them for PostgreSQL, where an update of a row that no index
--- has to follow is cheap. `bucket` is the update time in whole tens of seconds, so most appends change nothing here; lists sort a
--- bucket by the sessions' own times.
+-- has to follow is cheap. The place is exact, `update_time`, until a session changes often. Then it is rough: `update_time`
+-- in whole tens of seconds, so most appends change nothing here. Lists sort those of the same ten seconds by the sessions' own
+-- times.
 create table session_updates (
     app_name text not null,
     user_id  text not null,
     id       text not null,
-    bucket   integer not null,
-    constraint session_updates_pkey primary key (app_name, user_id, bucket, id)
+    rough    boolean not null default false,
+    place    integer not null,
+    constraint session_updates_pkey primary key (app_name, user_id, rough, place, id)
 ) without rowid;
-create index session_updates_by_app on session_updates (app_name, bucket, user_id, id);
+create index session_updates_by_app on session_updates (app_name, rough, place, user_id, id);
 
 -- Of a trimmed event, up to its session's base, the sweep leaves a stub: no author, branch and body. Of a redacted one the body has what may
 -- be read; the digest is that of the event as it was given.

@@ -122,7 +122,7 @@ pub async fn run(database: &Inspector, report: &mut (dyn FnMut(&str) + Send)) ->
             page = database.incarnations(table, last).await?;
         }
     }
-    let mut page = database.list_entries(&ListEntry { bucket: i64::MIN, ..ListEntry::default() }).await?;
+    let mut page = database.list_entries(&ListEntry { place: i64::MIN, ..ListEntry::default() }).await?;
     while let Some(last) = page.last() {
         for ListEntry { name, .. } in page.iter().filter(|entry| !entry.right) {
             summary.differences += 1;

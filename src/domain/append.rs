@@ -189,7 +189,8 @@ pub fn decide<'a>(loaded: &mut Loaded, append: &'a Append, writes: &mut Writes<'
         let lease = append.guard.lease.as_ref();
         stored = write(loaded, &append.key, &mut tag, &[], resolved, (append.now, lease), writes);
         let update_time = fresh.last().map_or(head.update_time, |last| last.timestamp.micros);
-        loaded.sessions.insert(append.key.clone(), SessionHead { revision: tag.revision, update_time, ..head });
+        let rough = head.is_rough_at(update_time);
+        loaded.sessions.insert(append.key.clone(), SessionHead { revision: tag.revision, update_time, rough, ..head });
         for (event, stored) in fresh.iter().zip(&stored) {
             loaded.known.entry(append.key.clone()).or_default().insert(event.id.clone(), known(event, stored));
         }
@@ -386,6 +387,7 @@ fn write<'a>(
         let update = SessionUpdate {
             revision: tag.revision,
             update_time: &event.timestamp,
+            rough: loaded.sessions.get(key).is_some_and(|head| head.is_rough_at(event.timestamp.micros)),
             was,
             lease: lease.map(|mark| mark.epoch).or(leased),
             side: side || lease.is_none(),
@@ -507,8 +509,17 @@ mod tests {
 
     fn head(incarnation: i64, revision: i64) -> SessionHead {
         let (update_time, lease) = (NOW, LeaseHead::default());
-        let (expire_time, most_revision) = (None, None);
-        SessionHead { incarnation, revision, metadata_revision: 0, update_time, expire_time, most_revision, lease }
+        let (rough, expire_time, most_revision) = (false, None, None);
+        SessionHead {
+            incarnation,
+            revision,
+            metadata_revision: 0,
+            update_time,
+            rough,
+            expire_time,
+            most_revision,
+            lease,
+        }
     }
 
     /// The loaded of sessions `s` and `t`, at revision 7, with user revision 2 and app revision 3.
@@ -562,6 +573,32 @@ mod tests {
         assert_eq!((update.revision, update.update_time.number.text()), (9, "4.50"));
         assert!(writes.scopes.is_empty());
         assert!(done.events.iter().all(|appended| appended.event.commit_time == NOW));
+    }
+
+    /// The place in the list by last update is exact as long as events are few, and moves once in ten seconds where they are many.
+    #[test]
+    fn a_session_that_changes_often_moves_seldom_in_the_list_by_last_update() {
+        let moves = |times: &[f64]| {
+            let (mut loaded, mut moves) = (loaded(), Vec::new());
+            loaded.sessions.insert(key("s"), SessionHead { update_time: Micros(0), ..head(1, 0) });
+            for (n, time) in times.iter().enumerate() {
+                let append = append("s", &[&format!(r#"{{"id":"{n}","timestamp":{time}}}"#)]);
+                let mut writes = Writes::default();
+                done(decide(&mut loaded, &append, &mut writes));
+                moves.push(writes.sessions[&append.key].move_in_list());
+            }
+            moves
+        };
+        let exact = |seconds: f64| Some((false, (seconds * 1e6) as i64));
+        let (rough, stays) = (|bucket| Some((true, bucket)), None);
+        let first = [0.125, 0.25, 0.5, 0.75];
+        assert_eq!(moves(&first), first.map(exact));
+        assert_eq!(moves(&first.map(|second| second * 16.0)), first.map(|second| exact(second * 16.0)));
+        let times = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 4.5, 9.5, 10.0, 11.0, 14.0, 25.0, 27.0, 27.0, 28.0, 20.0];
+        let seen = moves(&times);
+        assert_eq!(seen[..4], [1.0, 2.0, 3.0, 4.0].map(exact));
+        assert_eq!(seen[4..11], [rough(0), stays, stays, stays, rough(1), stays, stays]);
+        assert_eq!(seen[11..], [exact(25.0), exact(27.0), rough(2), stays, stays]);
     }
 
     #[test]

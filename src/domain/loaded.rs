@@ -6,7 +6,7 @@ use super::event::StoredEvent;
 use super::ids::{AppName, EventId, ScopeKey, ScopeRef, SessionKey, StateAddress};
 use super::json::RawJson;
 use super::lease::LeaseHead;
-use super::session::SessionInfo;
+use super::session::{SessionInfo, update_bucket};
 use super::tag::{Tag, Timeline};
 use super::time::Micros;
 
@@ -55,6 +55,8 @@ pub struct SessionHead {
     pub revision: i64,
     pub metadata_revision: i64,
     pub update_time: Micros,
+    /// Whether its place in the list by last update is rough. A hint: false where it was not read.
+    pub rough: bool,
     /// Where the database's clock decides about expiry, this is the earliest time if the session has expired, else `None`.
     pub expire_time: Option<Micros>,
     /// The highest revision that the app's policy allows, where it was read; a write compares it.
@@ -65,6 +67,16 @@ pub struct SessionHead {
 impl SessionHead {
     pub fn is_live(&self, now: Micros) -> bool {
         self.expire_time.is_none_or(|at| at > now)
+    }
+
+    /// Whether an event of this time makes the session's place in the list by last update rough, or leaves it so. A page of the list
+    /// costs as much as its rows and all rough places of some ten seconds; an exact place costs each append of the session.
+    pub fn is_rough_at(&self, time: Micros) -> bool {
+        // The first turn of a session is exact, and what comes as slowly as turns do.
+        const FIRST: i64 = 4;
+        const OFTEN_MICROS: u64 = 2_000_000;
+        let stays = self.rough && update_bucket(time) == update_bucket(self.update_time);
+        stays || self.revision >= FIRST && time.0.abs_diff(self.update_time.0) < OFTEN_MICROS
     }
 }
 
@@ -80,7 +92,16 @@ impl From<&SessionInfo> for SessionHead {
     fn from(head: &SessionInfo) -> Self {
         let SessionInfo { incarnation, revision, metadata_revision, expire_time, .. } = *head;
         let (update_time, lease) = (head.update_time.micros, LeaseHead::default());
-        Self { incarnation, revision, metadata_revision, update_time, expire_time, most_revision: None, lease }
+        Self {
+            incarnation,
+            revision,
+            metadata_revision,
+            update_time,
+            rough: false,
+            expire_time,
+            most_revision: None,
+            lease,
+        }
     }
 }
 

@@ -390,15 +390,6 @@ impl ListQuery {
     }
 }
 
-/// The list by last update files a session under the bucket of its update time, so that not every append moves it;
-/// within a bucket it is sorted by the time itself.
-pub const UPDATE_BUCKET_MICROS: i64 = 10_000_000;
-
-/// Never decreases as time goes on. Rounds toward zero, as both databases divide.
-pub fn update_bucket(time: Micros) -> i64 {
-    time.0 / UPDATE_BUCKET_MICROS
-}
-
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OrderBy {
     LastUpdateTime,
@@ -422,27 +413,4 @@ pub struct ListPosition {
     pub time: Micros,
     pub user: UserId,
     pub session: SessionId,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A list sorts within buckets, so they must be in the order of their times.
-    #[test]
-    fn buckets_are_in_the_order_of_their_times() {
-        let times = [
-            i64::MIN,
-            -UPDATE_BUCKET_MICROS - 1,
-            -UPDATE_BUCKET_MICROS,
-            -1,
-            0,
-            UPDATE_BUCKET_MICROS - 1,
-            UPDATE_BUCKET_MICROS,
-            i64::MAX,
-        ];
-        let buckets = times.map(|time| update_bucket(Micros(time)));
-        assert!(buckets.is_sorted(), "{buckets:?}");
-        assert_eq!(buckets[1..7], [-1, -1, 0, 0, 0, 1]);
-    }
 }

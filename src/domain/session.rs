@@ -45,6 +45,15 @@ pub struct SessionInfo {
     pub forked_from: Option<(SessionId, i64)>,
 }
 
+/// Rough places of the list by last update are those of this bucket of the update time. Within a bucket the list is sorted by the time
+/// itself.
+pub const UPDATE_BUCKET_MICROS: i64 = 10_000_000;
+
+/// Never decreases as time goes on. Rounds toward zero, as both databases divide.
+pub fn update_bucket(time: Micros) -> i64 {
+    time.0 / UPDATE_BUCKET_MICROS
+}
+
 /// Which session was forked, and at which revision, as a JSON object.
 pub fn source_object((session, revision): &(SessionId, i64)) -> String {
     let mut source = ObjectText::default();
@@ -340,6 +349,24 @@ impl Creation {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A list sorts within buckets, so they must be in the order of their times.
+    #[test]
+    fn buckets_are_in_the_order_of_their_times() {
+        let times = [
+            i64::MIN,
+            -UPDATE_BUCKET_MICROS - 1,
+            -UPDATE_BUCKET_MICROS,
+            -1,
+            0,
+            UPDATE_BUCKET_MICROS - 1,
+            UPDATE_BUCKET_MICROS,
+            i64::MAX,
+        ];
+        let buckets = times.map(|time| update_bucket(Micros(time)));
+        assert!(buckets.is_sorted(), "{buckets:?}");
+        assert_eq!(buckets[1..7], [-1, -1, 0, 0, 0, 1]);
+    }
 
     fn draft(text: &str) -> Result<SessionDraft, Rejected> {
         SessionDraft::parse(Json::trusted(text), true, &Limits::default())

@@ -10,8 +10,7 @@ use super::feed::ChangeKind;
 use super::ids::{AppName, ArtifactName, ScopeKey, ScopeRef, SessionId, SessionKey, UserId, UserKey};
 use super::json::{ObjectText, RawJson};
 use super::loaded::SessionHead;
-use super::query::update_bucket;
-use super::session::source_object;
+use super::session::{source_object, update_bucket};
 use super::time::{Micros, Timestamp};
 use super::word::words;
 
@@ -36,6 +35,8 @@ pub struct EventWrite<'a> {
 pub struct SessionUpdate<'a> {
     pub revision: i64,
     pub update_time: &'a Timestamp,
+    /// Whether its place in the list by last update is rough.
+    pub rough: bool,
     /// The session's head before the batch; `None` if the batch creates it.
     pub was: Option<SessionHead>,
     /// The lease's epoch that an append of the batch names. It must still be the present one, and the lease is extended.
@@ -47,10 +48,12 @@ pub struct SessionUpdate<'a> {
 }
 
 impl SessionUpdate<'_> {
-    /// The buckets that the session leaves and enters in the list by last update; `None` if it stays, or the batch creates it.
-    pub fn move_in_list(&self) -> Option<(i64, i64)> {
-        let buckets = (update_bucket(self.was.as_ref()?.update_time), update_bucket(self.update_time.micros));
-        (buckets.0 != buckets.1).then_some(buckets)
+    /// Its place in the list by last update, and whether that is rough; `None` if it stays where it is, or the batch creates it.
+    pub fn move_in_list(&self) -> Option<(bool, i64)> {
+        let place = |rough, time| (rough, if rough { update_bucket(time) } else { time.0 });
+        let was = self.was.as_ref()?;
+        let now = place(self.rough, self.update_time.micros);
+        (now != place(was.rough, was.update_time)).then_some(now)
     }
 }
 

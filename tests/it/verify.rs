@@ -267,7 +267,7 @@ async fn damage_is_found_and_named(place: Place) {
             ],
         ),
         (
-            "insert into session_updates select app_name, user_id, id, bucket + 1 from session_updates \
+            "insert into session_updates select app_name, user_id, id, rough, place + 1 from session_updates \
              where app_name = '{app}'",
             &["session: the list by last update has it at a time that is not its own"],
         ),
@@ -446,7 +446,7 @@ async fn rows_of_nobody_are_found(place: Place) {
              insert into session_spans select app_name, user_id, session_id, 8, node, key, valid_from, valid_to, removed, value \
                from session_spans; \
              insert into user_log (app_name, user_id, key, revision) values ('shop', 'eve', 'k', 1); \
-             insert into session_updates (app_name, user_id, id, bucket) values ('shop', 'eve', 'u', 7)",
+             insert into session_updates (app_name, user_id, id, place) values ('shop', 'eve', 'u', 7)",
         )
         .await;
     let found = differences(&place).await;

@@ -12,12 +12,12 @@ use std::time::Duration;
 
 use tokio::time::timeout;
 
-use crate::domain::query::UPDATE_BUCKET_MICROS;
 use crate::store::backend::Tx as _;
 use crate::store::error::{Cause, Result, StoreError};
 use crate::store::limits::{PostgresOptions, StoreLimits};
 use crate::store::migrations::{POSTGRES, SQLITE, all_applied};
 use crate::store::postgres::{self, PgTx};
+use crate::store::sql::columns::LISTED_PLACE;
 use crate::store::sql::query::{Query, Row, Sql as _, row};
 use crate::store::sql::scope::ScopeTables;
 use crate::store::sql::words::Words;
@@ -64,8 +64,9 @@ pub struct Incarnation {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ListEntry {
     pub name: SessionName,
-    pub bucket: i64,
-    /// There is such a session, and this is the bucket of its time.
+    pub rough: bool,
+    pub place: i64,
+    /// There is such a session, and this is its place.
     pub right: bool,
 }
 
@@ -215,14 +216,14 @@ impl Inspector {
     /// The database fails.
     pub async fn list_entries(&self, after: &ListEntry) -> Result<Vec<ListEntry>> {
         let query = Query::new(format!(
-            "select o.app_name, o.user_id, o.id as session_id, o.bucket, \
+            "select o.app_name, o.user_id, o.id as session_id, o.rough, o.place, \
                exists (select 1 from sessions s where s.app_name = o.app_name and s.user_id = o.user_id \
-                 and s.id = o.id and s.update_time / {UPDATE_BUCKET_MICROS} = o.bucket) as is_right \
-             from session_updates o where (o.app_name, o.user_id, o.bucket, o.id) > ($1, $2, $3, $4) \
-             order by o.app_name, o.user_id, o.bucket, o.id"
+                 and s.id = o.id and s.rough = o.rough and {LISTED_PLACE} = o.place) as is_right \
+             from session_updates o where (o.app_name, o.user_id, o.rough, o.place, o.id) > ($1, $2, $3, $4, $5) \
+             order by o.app_name, o.user_id, o.rough, o.place, o.id"
         ));
         let name = &after.name;
-        self.page(query.bind(&name.app).bind(&name.user).bind(after.bucket).bind(&name.session)).await
+        self.page(query.bind(&name.app).bind(&name.user).bind(after.rough).bind(after.place).bind(&name.session)).await
     }
 }
 
@@ -291,4 +292,4 @@ impl SessionName {
 
 row! { impl SessionName { app: String = "app_name", user: String = "user_id", session: String = "session_id", } }
 row! { impl Incarnation { name: SessionName, number: i64 = "incarnation", known: bool, } }
-row! { impl ListEntry { name: SessionName, bucket: i64, right: bool = "is_right", } }
+row! { impl ListEntry { name: SessionName, rough: bool, place: i64, right: bool = "is_right", } }

@@ -1,10 +1,9 @@
 //! A session: its rows, compared page by page in one snapshot.
 
 use super::{Inspector, PAGE_BYTES, PAGE_ROWS, Result, ScopeName, SessionName, Snapshot};
-use crate::domain::query::UPDATE_BUCKET_MICROS;
 use crate::domain::time::Micros;
 use crate::domain::verify::{EventRow, Findings, Seen, SessionCheck, SessionRow, Span, Wanted};
-use crate::store::sql::columns::{OF_EVENT, OF_INCARNATION, OF_L};
+use crate::store::sql::columns::{LISTED_PLACE, OF_EVENT, OF_INCARNATION, OF_L};
 use crate::store::sql::filter::plain_text;
 use crate::store::sql::query::{Query, row};
 
@@ -42,7 +41,7 @@ impl Snapshot {
                          where u.app_name = s.app_name and u.user_id = s.user_id), 0) as user_floor, \
                coalesce((select a.floor from app_scopes a where a.app_name = s.app_name), 0) as app_floor, \
                exists (select 1 from session_updates o where o.app_name = s.app_name and o.user_id = s.user_id \
-                       and o.id = s.id and o.bucket = s.update_time / {UPDATE_BUCKET_MICROS}) as listed, \
+                       and o.id = s.id and o.rough = s.rough and o.place = {LISTED_PLACE}) as listed, \
                (s.lease_owner is null) = (s.lease_expire is null) and (s.lease_owner is null) = (s.lease_ttl is null) \
                  and (s.lease_owner is not null or s.lease_invocation is null and not s.lease_all) \
                  and (s.lease_epoch > 0 or s.lease_epoch = 0 and s.lease_owner is null) as lease_agrees \

@@ -136,8 +136,8 @@ pub const CLAIM_BURIED: &str = "select app_name, user_id, session_id, incarnatio
     where app_name = $1 and user_id = $2 and session_id = $3 and incarnation = $4 for update skip locked";
 
 /// The places in the list by last update of sessions that are inserted without them.
-pub const LIST_SESSIONS: &str = "insert into session_updates (app_name, user_id, id, bucket) \
-    select $1, k.user_id, k.id, k.bucket from unnest($2::text[], $3::text[], $4::bigint[]) as k(user_id, id, bucket)";
+pub const LIST_SESSIONS: &str = "insert into session_updates (app_name, user_id, id, place) \
+    select $1, k.user_id, k.id, k.place from unnest($2::text[], $3::text[], $4::bigint[]) as k(user_id, id, place)";
 
 /// Until the transaction ends.
 pub const HOLD_USERS: &str = "select pg_advisory_xact_lock_shared(k.number) from unnest($1::bigint[]) as k(number)";

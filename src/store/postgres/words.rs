@@ -1,6 +1,6 @@
 //! PostgreSQL's words.
 
-use crate::domain::query::{ANY_TIME, UPDATE_BUCKET_MICROS};
+use crate::domain::query::ANY_TIME;
 use crate::domain::time::Micros;
 use crate::store::shape::Shape;
 use crate::store::sql::words::{FeedWords, Words};
@@ -90,8 +90,8 @@ const WORDS_OF_SERVER: Words = Words {
     listed: |insert, _| {
         format!(
             "with made as ({insert} returning app_name, user_id, id, update_time) \
-             insert into session_updates (app_name, user_id, id, bucket) \
-             select app_name, user_id, id, update_time / {UPDATE_BUCKET_MICROS} from made"
+             insert into session_updates (app_name, user_id, id, place) \
+             select app_name, user_id, id, update_time from made"
         )
     },
     by_source: |of| format!("(select * from sessions s where {of} offset 0) s"),

@@ -17,7 +17,6 @@ use crate::domain::ids::{AppName, ScopeRef};
 use crate::domain::json::RawJson;
 use crate::domain::loaded::SessionHead;
 use crate::domain::policy::DAY_MICROS;
-use crate::domain::query::{UPDATE_BUCKET_MICROS, update_bucket};
 use crate::domain::scope::Scope;
 use crate::domain::session::Creation;
 use crate::domain::shown::Shown;
@@ -110,8 +109,8 @@ fn call_for_one<'q>(app: &'q AppName, writes: &'q Writes<'_>, feeds: bool) -> Op
         .bind(was.incarnation)
         .bind(was.revision)
         .bind(was.metadata_revision)
-        .bind(moved.map(|(from, _)| from))
-        .bind(moved.map(|(_, to)| to))
+        .bind(moved.map(|(rough, _)| rough))
+        .bind(moved.map(|(_, place)| place))
         .bind(update.revision)
         .bind(update.update_time.micros.0)
         .bind(update.update_time.number.text())
@@ -161,17 +160,14 @@ fn call_for_batch<'q>(app: &'q AppName, writes: &'q Writes<'_>, feeds: bool) -> 
     };
     let moved: Vec<_> = rows.iter().map(|(_, update)| update.move_in_list()).collect();
     let is_moved = moved.iter().any(Option::is_some);
-    let moves = |part: fn((i64, i64)) -> i64| -> Option<Vec<Option<i64>>> {
-        is_moved.then(|| moved.iter().map(|buckets| buckets.map(part)).collect())
-    };
     let query = query
         .bind(texts(&rows, |(key, _)| key.user.user.as_str()))
         .bind(texts(&rows, |(key, _)| key.session.as_str()))
         .bind(was(|was| was.incarnation))
         .bind(was(|was| was.revision))
         .bind(was(|was| was.metadata_revision))
-        .bind(moves(|(from, _)| from))
-        .bind(moves(|(_, to)| to))
+        .bind(is_moved.then(|| moved.iter().map(|to| to.map(|(rough, _)| rough)).collect::<Vec<_>>()))
+        .bind(is_moved.then(|| moved.iter().map(|to| to.map(|(_, place)| place)).collect::<Vec<_>>()))
         .bind(numbers(&rows, |(_, update)| update.revision))
         .bind(numbers(&rows, |(_, update)| update.update_time.micros.0))
         .bind(texts(&rows, |(_, update)| update.update_time.number.text()));
@@ -315,9 +311,9 @@ pub fn insert_unlisted(rows: &[&SessionInsert<'_>]) -> Option<QueryBuilder<Postg
 pub fn list_sessions<'q>(rows: &[(&SessionInsert<'q>, i64)]) -> Option<Query<'q>> {
     let users = texts(rows, |(row, _)| row.creation.key.user.user.as_str());
     let sessions = texts(rows, |(row, _)| row.creation.key.session.as_str());
-    let buckets = numbers(rows, |(_, update_time)| update_bucket(Micros(*update_time)));
+    let places = numbers(rows, |(_, update_time)| *update_time);
     let query = Query::new(LIST_SESSIONS).app(rows.first()?.0.creation.key.app());
-    Some(query.columns([Column::Texts(users), Column::Texts(sessions), Column::Integers(buckets)]))
+    Some(query.columns([Column::Texts(users), Column::Texts(sessions), Column::Integers(places)]))
 }
 
 /// Inserts sessions as [`insert_sessions`] does, with their initial states, of session keys alone; returns those that it made,
@@ -383,10 +379,7 @@ fn made_sessions(rows: &[&SessionInsert<'_>], admitted: &str, returning: &str) -
     statement.part("made", format_args!("({insert})"));
     statement.part(
         "listed",
-        format_args!(
-            "(insert into session_updates (app_name, user_id, id, bucket) \
-              select $1, user_id, id, update_time / {UPDATE_BUCKET_MICROS} from made)"
-        ),
+        "(insert into session_updates (app_name, user_id, id, place) select $1, user_id, id, update_time from made)",
     );
     Some(statement)
 }

@@ -2,11 +2,10 @@
 
 use crate::domain::erasure::Removed;
 use crate::domain::ids::SessionKey;
-use crate::domain::query::UPDATE_BUCKET_MICROS;
 use crate::domain::writes::{Committed, Removal, SessionChange};
 use crate::store::error::Result;
 use crate::store::sessions::sources::note_removed;
-use crate::store::sql::columns::OF_INCARNATION;
+use crate::store::sql::columns::{LISTED_PLACE, OF_INCARNATION, OF_SESSION};
 use crate::store::sql::makers::{self, Events};
 use crate::store::sql::past::STATE;
 use crate::store::sql::query::{Query, Sql, at_most_one};
@@ -62,8 +61,8 @@ pub async fn finish(db: &mut impl Sql, key: &SessionKey, incarnation: i64) -> Re
 statements! { _words,
     unlist_update: format!(
         "delete from session_updates where app_name = $1 and user_id = $2 and id = $3 \
-           and bucket = (select update_time / {UPDATE_BUCKET_MICROS} from sessions \
-             where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4)"
+           and rough = (select s.rough from sessions s where {OF_SESSION}) \
+           and place = (select {LISTED_PLACE} from sessions s where {OF_SESSION})"
     ),
     unlist_session: "delete from sessions where app_name = $1 and user_id = $2 and id = $3 and incarnation = $4 \
                      returning forked_from",

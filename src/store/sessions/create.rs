@@ -13,7 +13,7 @@ use crate::domain::json::ObjectText;
 use crate::domain::lease::LeaseHead;
 use crate::domain::loaded::SessionHead;
 use crate::domain::policy::Bounds;
-use crate::domain::query::{ANY_TIME, SessionQuery, SessionView, UPDATE_BUCKET_MICROS};
+use crate::domain::query::{ANY_TIME, SessionQuery, SessionView};
 use crate::domain::refusal::{Bound, Mismatch, Refusal};
 use crate::domain::request_key::RequestKey;
 use crate::domain::scope::Scope;
@@ -242,6 +242,7 @@ async fn populate<X: Tx>(tx: &mut X, creations: &[(&Creation, Vec<&NewEvent>)]) 
         revision: 0,
         metadata_revision: 0,
         update_time: creation.now,
+        rough: false,
         expire_time: None,
         most_revision: None,
         lease: LeaseHead::default(),
@@ -385,7 +386,7 @@ statements! { words,
                             where app_name = $1 and user_id = $2 and id = $3",
     /// Where the database is distributed.
     list_session: format!(
-        "insert into session_updates (app_name, user_id, id, bucket) \
-         select app_name, user_id, id, update_time / {UPDATE_BUCKET_MICROS} from sessions where app_name = $1 and user_id = $2 and id = $3"
+        "insert into session_updates (app_name, user_id, id, place) \
+         select app_name, user_id, id, update_time from sessions where app_name = $1 and user_id = $2 and id = $3"
     ),
 }

@@ -6,8 +6,8 @@ use crate::domain::access::NameRange;
 use crate::domain::ids::{AppName, SessionId, SessionKey, UserId, UserKey};
 use crate::domain::json::RawJson;
 use crate::domain::loaded::UNREAD;
-use crate::domain::query::{EventPage, ListQuery, OrderBy, Page, SessionView, update_bucket};
-use crate::domain::session::SessionInfo;
+use crate::domain::query::{EventPage, ListQuery, OrderBy, Page, SessionView};
+use crate::domain::session::{SessionInfo, update_bucket};
 use crate::domain::tag::Timeline;
 use crate::domain::time::{Micros, Timestamp};
 use crate::store::backend::Tx;
@@ -45,9 +45,9 @@ pub async fn list<X: Tx>(tx: &mut X, query: &ListQuery, now: Micros) -> Result<P
     Ok(page)
 }
 
-/// A page of sessions. The keyset is one row-wise comparison in the order of an index, so page K is found as fast as page 1. Of a list by
-/// last update the index has the bucket of the time ([`update_bucket`]): such a page costs its rows, and the other sessions of the
-/// buckets in which it begins and ends.
+/// A page of sessions. The keyset is one row-wise comparison in the order of an index, so page K is found as fast as page 1. Of a session
+/// that changes often, the index of a list by last update has the bucket of the time ([`update_bucket`]): such a page costs its rows,
+/// and those sessions of the buckets in which it begins and ends.
 ///
 /// `query.users` must not be empty.
 pub fn statement<'a>(words: &Words, query: &'a ListQuery, now: Micros) -> Query<'a> {
@@ -100,15 +100,19 @@ pub fn statement<'a>(words: &Words, query: &'a ListQuery, now: Micros) -> Query<
         OrderBy::LastUpdateTime => "s.update_time",
         OrderBy::CreateTime => "s.create_time",
     };
+    let (mut exact, mut rough) = (" and o.rough = false".to_owned(), " and o.rough = true".to_owned());
     if let Some(after) = &query.after {
         let mut at = vec![values.place(after.time.0)];
         if user.is_none() {
             at.push(values.place(after.user.as_str()));
         }
         at.push(values.place(after.session.as_str()));
-        matching += &format!(" and ({}) {than} ({})", row(Some(time), &format!("{of}.")), at.join(", "));
+        let after_that = |time| format!(" and ({}) {than} ({})", row(Some(time), &format!("{of}.")), at.join(", "));
         if of == "o" {
-            matching += &format!(" and o.bucket {than}= {}", values.place(update_bucket(after.time)));
+            exact += &after_that("o.place");
+            rough += &format!("{} and o.place {than}= {}", after_that(time), values.place(update_bucket(after.time)));
+        } else {
+            matching += &after_that(time);
         }
     }
     for (name, value) in &query.labels {
@@ -123,20 +127,21 @@ pub fn statement<'a>(words: &Words, query: &'a ListQuery, now: Micros) -> Query<
             "select {listed}{state} from {from} where {matching} order by {} limit 0 + {limit}",
             ordered(time, "s.", direction)
         ),
-        // As many sessions as asked for, in the order of the index, end in some bucket: its others may come before some of them, and
-        // those of later buckets do not.
+        // Those whose place is exact, and those whose place is rough. As many of these as asked for, in the order of the index, end in some
+        // bucket: its others may come before some of them, and those of later buckets do not.
         _ => {
             let columns: Vec<String> =
                 PRESENT.iter().chain(&OPTIONAL).map(|column| format!("s.{column}")).collect();
-            let found = format!("select o.bucket, {} from {from} where {matching}", columns.join(", "));
+            let found = format!("select o.place, {} from {from} where {matching}", columns.join(", "));
+            let by_place = format!("order by {} limit 0 + {limit}", ordered("o.place", "o.", direction));
             let names_of_last: Vec<String> = names.iter().map(|name| format!("(select {name} from last)")).collect();
             format!(
-                "with first as materialized ({found} order by {} limit 0 + {limit}), \
-                 last as materialized (select bucket, user_id, id from first order by {} limit 1) \
-                 select {listed}{state} from (select * from first union all {found} and o.bucket = (select bucket from last) \
-                   and ({}) {than} ({}) order by {} limit 0 + {limit}) as s",
-                ordered("o.bucket", "o.", direction),
-                ordered("bucket", "", back),
+                "with first as materialized ({found}{rough} {by_place}), \
+                 last as materialized (select place, user_id, id from first order by {} limit 1) \
+                 select {listed}{state} from (select * from first union all {found}{rough} and o.place = (select place from last) \
+                   and ({}) {than} ({}) union all select * from ({found}{exact} {by_place}) as exact \
+                   order by {} limit 0 + {limit}) as s",
+                ordered("place", "", back),
                 row(None, "o."),
                 names_of_last.join(", "),
                 ordered("update_time", "", direction),
@@ -229,7 +234,18 @@ mod tests {
     use super::*;
     use crate::domain::access::Names;
     use crate::domain::query::ListPosition;
+    use crate::domain::session::UPDATE_BUCKET_MICROS;
+    use crate::store::sql::columns::LISTED_PLACE;
     use crate::store::{postgres, sqlite};
+
+    #[test]
+    fn the_bucket_of_statements_is_that_of_the_rules() {
+        let place = format!("case when s.rough then s.update_time / {UPDATE_BUCKET_MICROS} else s.update_time end");
+        assert_eq!(LISTED_PLACE, place);
+        let place = place.replace("s.", "l.");
+        let functions = include_str!("../../../migrations/postgres/0001_sessions.sql");
+        assert_eq!(functions.matches(&place).count(), 2);
+    }
 
     /// So that what is one user's is found by the index of users, however large the app is.
     #[test]

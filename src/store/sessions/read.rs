@@ -8,7 +8,7 @@ use crate::domain::json::RawJson;
 use crate::domain::loaded::LockedSession;
 use crate::domain::query::{ANY_TIME, EventQuery, SessionQuery, SessionView, StateFilter};
 use crate::domain::scope::Scope;
-use crate::domain::session::SessionInfo;
+use crate::domain::session::{SessionInfo, UPDATE_BUCKET_MICROS};
 use crate::domain::shown::Shown;
 use crate::domain::state_range::{StatePage, StateRange};
 use crate::domain::tag::Timeline;
@@ -216,19 +216,28 @@ row! {
     }
 }
 
+/// The last of an app's sessions that have a rough place in the list by last update, or an exact one, in units of this many microseconds.
+fn last_updated(rough: bool, unit: i64) -> String {
+    format!(
+        "select * from (select user_id, id, (place + 1) * {unit} as time from session_updates \
+                        where app_name = $1 and rough = {rough} order by place desc, user_id desc, id desc limit 0 + $4) as l"
+    )
+}
+
 statements! { words,
     /// The `$4` sessions of an app that were updated last; of each its events from `$2` on, and its last event if it may have an error.
     /// Beside each the count of all sessions, up to `$3`. It reads as many rows as that, and no more: both go through an index in
     /// its order, as PostgreSQL does if it does not know the limit.
     activity: format!(
-        "select (select count(*) from ({listed} limit 0 + $3) as c) as counted, \
+        "select (select count(*) from (select 1 from session_updates where app_name = $1 limit 0 + $3) as c) as counted, \
            s.user_id, s.id, s.revision, s.commit_time, \
            (select count(*) from events e where {OF_LISTED} and e.sequence > s.revision - {EVENTS} and e.commit_time >= $2) as events, \
            (select e.body from events e where {OF_LISTED} and e.sequence = s.revision and octet_length(e.body) <= {LARGEST} \
              and e.body like '%\"errorCode\"%') as body \
-         from ({listed} limit 0 + $4) as o {}",
+         from (select * from ({} union all {}) as o order by time desc, user_id desc, id desc limit 0 + $4) as o {}",
+        last_updated(true, UPDATE_BUCKET_MICROS),
+        last_updated(false, 1),
         words.join_listed,
-        listed = "select user_id, id, bucket from session_updates where app_name = $1 order by bucket desc, user_id desc, id desc",
     ),
     /// A session with its event of the id `$5`.
     event: format!(

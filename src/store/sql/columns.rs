@@ -42,6 +42,10 @@ fn read(revision: i64) -> Option<i64> {
 /// The names of [`EVENT`].
 pub static EVENT_NAMES: LazyLock<String> = LazyLock::new(|| EVENT.map(|(name, _)| name).join(", "));
 
+/// The place in the list by last update that the session `s` has: if it is rough, that of
+/// [`update_bucket`](crate::domain::session::update_bucket).
+pub const LISTED_PLACE: &str = "case when s.rough then s.update_time / 10000000 else s.update_time end";
+
 /// The metadata that a client gives a session, and may change.
 pub const SESSION_METADATA: &str = "display_name, labels, expire_time";
 

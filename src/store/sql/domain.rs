@@ -132,6 +132,7 @@ fields! {
         revision: Field::read(row, "revision")?,
         metadata_revision: Field::read(row, "metadata_revision")?,
         update_time: Field::read(row, "update_time")?,
+        rough: false,
         expire_time: Field::read(row, "expire_time")?,
         most_revision: None,
         lease: Field::read(row, "")?,

@@ -95,6 +95,7 @@ impl HeadsRow {
             revision: self.revision,
             metadata_revision: self.metadata_revision.unwrap_or_default(),
             update_time: self.update_time.unwrap_or(Micros(0)),
+            rough: false,
             expire_time: self.expire_time,
             most_revision: self.most_revision,
             lease: self.lease.clone(),

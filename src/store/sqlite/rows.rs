@@ -147,6 +147,8 @@ macro_rules! one_column {
 one_column! {
     number: i64 => *number,
     number: Option<i64> => *number,
+    is: Option<bool> => *is,
+    is_so: bool => *is_so,
     text: str => text,
     text: Option<&str> => *text,
     app: AppName => app.to_arc(),

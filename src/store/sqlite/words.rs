@@ -2,7 +2,6 @@
 
 use std::sync::LazyLock;
 
-use crate::domain::query::UPDATE_BUCKET_MICROS;
 use crate::store::shape::Shape;
 use crate::store::sql::columns::{HEAD_COLUMNS, of_session, state_columns};
 use crate::store::sql::words::{FeedWords, Words};
@@ -41,8 +40,8 @@ pub static WORDS: Words = Words {
     look_up_if: |table, name, key| format!("left join {table} as {name} on {key}"),
     listed: |insert, id| {
         format!(
-            "{insert}; insert into session_updates (app_name, user_id, id, bucket) \
-               select app_name, user_id, id, update_time / {UPDATE_BUCKET_MICROS} from sessions \
+            "{insert}; insert into session_updates (app_name, user_id, id, place) \
+               select app_name, user_id, id, update_time from sessions \
                where changes() = 1 and app_name = $1 and user_id = $2 and id = {id}"
         )
     },

@@ -8,14 +8,13 @@ use crate::domain::history;
 use crate::domain::ids::{AppName, ScopeRef, SessionKey, UserId};
 use crate::domain::json::RawJson;
 use crate::domain::policy::DAY_MICROS;
-use crate::domain::query::UPDATE_BUCKET_MICROS;
 use crate::domain::scope::Scope;
 use crate::domain::time::Micros;
 use crate::domain::writes::{
     ChangeRow, EventRef, EventWrite, Passed, ScopeUpdate, SessionUpdate, StateWrite, StateWrites, Writes,
 };
 use crate::store::backend::SessionInsert;
-use crate::store::sql::columns::{EVENT, EVENT_COLUMNS, EventValue, SESSION_COLUMNS, StateTables};
+use crate::store::sql::columns::{EVENT, EVENT_COLUMNS, EventValue, LISTED_PLACE, SESSION_COLUMNS, StateTables};
 
 pub const EXPIRED: &str = "select app_name, user_id, id as session_id, incarnation from sessions \
      where expire_time <= $1 limit 0 + $2";
@@ -145,8 +144,8 @@ pub fn insert_sessions(rows: &[SessionInsert<'_>]) -> Script {
         rows.iter().map(|row| (&row.creation.key, row.creation.incarnation)),
         // One that an earlier try of ours inserted is there already.
         format_args!(
-            "insert or ignore into session_updates (app_name, user_id, id, bucket) \
-             select app_name, user_id, id, update_time / {UPDATE_BUCKET_MICROS} \
+            "insert or ignore into session_updates (app_name, user_id, id, place) \
+             select app_name, user_id, id, update_time \
              from k cross join sessions using (app_name, user_id, id, incarnation)"
         ),
     );
@@ -215,29 +214,34 @@ pub fn update_sessions(statements: &mut Script, rows: &[(&&SessionKey, &SessionU
     if rows.is_empty() {
         return;
     }
+    let moves = || rows.iter().filter_map(|(key, update)| Some((key, update.move_in_list()?)));
+    if moves().next().is_some() {
+        // From where the row of the session says that it is.
+        statements.with(
+            "app_name, user_id, id, rough, place",
+            moves(),
+            format_args!(
+                "update session_updates as o set rough = k.rough, place = k.place \
+                 from k cross join sessions s using (app_name, user_id, id) where o.app_name = k.app_name \
+                   and o.user_id = k.user_id and o.rough = s.rough and o.place = {LISTED_PLACE} and o.id = k.id"
+            ),
+        );
+    }
     statements.with(
-        "app_name, user_id, id, revision, update_time, update_time_number, extended_from, now, active_day",
+        "app_name, user_id, id, revision, update_time, update_time_number, rough, extended_from, now, active_day",
         rows.iter().map(|(key, update)| {
             let now = now.unwrap_or(update.now).0;
             let extended_from = update.lease.map(|_| now);
             let day = now.div_euclid(DAY_MICROS);
             let (time, number) = (update.update_time.micros.0, update.update_time.number.text());
-            (key, update.revision, time, number, (extended_from, now, day))
+            let rough = update.move_in_list().map(|(rough, _)| rough);
+            (key, update.revision, time, number, (rough, extended_from, now, day))
         }),
         "update sessions as s set revision = k.revision, commit_time = max(s.commit_time, k.now), update_time = k.update_time, \
            update_time_number = k.update_time_number, active_day = k.active_day, \
-           lease_expire = coalesce(max(s.lease_expire, k.extended_from + s.lease_ttl), s.lease_expire) \
+           rough = coalesce(k.rough, s.rough), lease_expire = coalesce(max(s.lease_expire, k.extended_from + s.lease_ttl), s.lease_expire) \
          from k where s.app_name = k.app_name and s.user_id = k.user_id and s.id = k.id",
     );
-    let moves = || rows.iter().filter_map(|(key, update)| Some((key, update.move_in_list()?)));
-    if moves().next().is_some() {
-        statements.with(
-            "app_name, user_id, id, was_bucket, bucket",
-            moves(),
-            "update session_updates as o set bucket = k.bucket from k where o.app_name = k.app_name \
-               and o.user_id = k.user_id and o.bucket = k.was_bucket and o.id = k.id",
-        );
-    }
 }
 
 /// Tells the change feed.
@@ -387,6 +391,7 @@ pub fn composed() -> Vec<(String, String)> {
         revision: 0,
         metadata_revision: 0,
         update_time: Micros(i64::MAX),
+        rough: false,
         expire_time: None,
         most_revision: None,
         lease: LeaseHead::default(),
@@ -394,6 +399,7 @@ pub fn composed() -> Vec<(String, String)> {
     let session = || SessionUpdate {
         revision: 1,
         update_time: &time,
+        rough: false,
         was: Some(was.clone()),
         lease: None,
         side: true,

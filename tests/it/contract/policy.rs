@@ -206,7 +206,7 @@ on_both_databases! {
             .execute(
                 "update sessions set create_time = 1700000000000000, update_time = 1700000000000000, \
                    update_time_number = '1700000000.000000' where id < 's0700'; \
-                 update session_updates set bucket = 170000000 where id < 's0700'",
+                 update session_updates set place = 1700000000000000 where id < 's0700'",
             )
             .await;
         let policy = json!({"sessions": {"idleTtl": "30d"}});

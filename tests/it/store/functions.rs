@@ -21,7 +21,7 @@ const SETUP: &str = "
     insert into sessions (app_name, user_id, id, incarnation, revision, create_time, update_time, update_time_number, active_day,
         initial_state, created_user_revision, created_app_revision)
     select 'a', 'u' || n % 3, 's' || n, 100 + n, 0, n, n, n::text, 0, '{}', 0, 0 from generate_series(0, 7) as n;
-    insert into session_updates (app_name, user_id, id, bucket) select app_name, user_id, id, update_time / 10000000 from sessions;
+    insert into session_updates (app_name, user_id, id, place) select app_name, user_id, id, update_time from sessions;
     update sessions set lease_epoch = 3, lease_owner = 'o', lease_ttl = 1000, lease_expire = 5000000000000000, lease_all = true
         where id = 's1';
     update sessions set lease_epoch = 2, lease_owner = 'o', lease_ttl = 1000000, lease_expire = 1 where id = 's2';
@@ -92,6 +92,7 @@ struct Head {
     incarnation: i64,
     revision: i64,
     update_time: i64,
+    rough: bool,
     lease_epoch: i64,
 }
 
@@ -197,10 +198,10 @@ fn next(scope: &mut Option<Scope>, was: i64, first: i64) -> i64 {
     *last
 }
 
-/// The buckets that a session leaves and enters in the list by last update, if it moves.
-fn moved(was: &Head, now: &Head) -> Option<(i64, i64)> {
-    let (from, to) = (was.update_time / 10_000_000, now.update_time / 10_000_000);
-    (from != to).then_some((from, to))
+/// The place of a session in the list by last update, and whether it is rough, if it moves.
+fn moved(was: &Head, now: &Head) -> Option<(bool, i64)> {
+    let place = |head: &Head| (head.rough, if head.rough { head.update_time / 10_000_000 } else { head.update_time });
+    (place(was) != place(now)).then_some(place(now))
 }
 
 /// The arguments of a random batch, and those of the function for one event if it is one.
@@ -210,18 +211,19 @@ async fn batch(
     round: u64,
     fault: Option<Fault>,
 ) -> (String, Option<String>) {
-    let heads: Vec<(String, String, i64, i64, i64, i64)> = sqlx::query_as(
-        "select user_id, id, incarnation, revision, update_time, lease_epoch from sessions where id like 's%' order by user_id, id",
+    let heads: Vec<(String, String, i64, i64, i64, bool, i64)> = sqlx::query_as(
+        "select user_id, id, incarnation, revision, update_time, rough, lease_epoch from sessions where id like 's%' order by user_id, id",
     )
     .fetch_all(&mut *conn)
     .await
     .unwrap();
-    let head = |(user_id, id, incarnation, revision, update_time, lease_epoch)| Head {
+    let head = |(user_id, id, incarnation, revision, update_time, rough, lease_epoch)| Head {
         user_id,
         id,
         incarnation,
         revision,
         update_time,
+        rough,
         lease_epoch,
     };
     let heads: Vec<Head> = heads.into_iter().map(head).collect();
@@ -248,6 +250,7 @@ async fn batch(
         incarnation: 1000 + round as i64,
         revision: 0,
         update_time: FUTURE,
+        rough: false,
         lease_epoch: 0,
     };
     if is_made {
@@ -282,6 +285,7 @@ async fn batch(
             1 => was.update_time - random.below(20_000_000) as i64,
             _ => FUTURE + (round * 1_000_000 + n) as i64,
         };
+        now.rough = one_in(random, 2);
         let owner = (now.user_id.clone(), now.id.clone(), now.incarnation);
         let by = Some((now.incarnation, now.revision));
         for _ in 0..random.below(3) {
@@ -332,11 +336,10 @@ async fn batch(
     let feeds = one_in(random, 2);
 
     let number = |of: &dyn Fn(&Head, &Head) -> i64| array("bigint", heads.iter().map(|(was, now)| Some(of(was, now))));
-    let moved: Vec<Option<(i64, i64)>> = heads.iter().map(|(was, now)| moved(was, now)).collect();
-    let moves = |of: &dyn Fn(i64, i64) -> i64| match moved.iter().any(Option::is_some) {
-        true => array("bigint", moved.iter().map(|buckets| buckets.map(|(from, to)| of(from, to)))),
-        false => "null".to_owned(),
-    };
+    let moved: Vec<Option<(bool, i64)>> = heads.iter().map(|(was, now)| moved(was, now)).collect();
+    let is_moved = moved.iter().any(Option::is_some);
+    let roughs = array("boolean", moved.iter().map(|to| to.map(|(rough, _)| rough)));
+    let places = array("bigint", moved.iter().map(|to| to.map(|(_, place)| place)));
     let text = |of: &dyn Fn(&Head) -> String| array("text", heads.iter().map(|(_, now)| Some(of(now))));
     let event = |kind: &str, of: &dyn Fn(&Head, &str) -> String| {
         array(kind, events.iter().map(|(head, id)| Some(of(head, id))))
@@ -351,8 +354,8 @@ async fn batch(
         number(&|was, _| was.incarnation + off(Fault::OtherIncarnation, 1)),
         number(&|was, _| was.revision + off(Fault::StaleSession, -1)),
         number(&|_, _| off(Fault::StaleMetadata, 1)),
-        moves(&|was, _| was),
-        moves(&|_, now| now),
+        if is_moved { roughs } else { "null".into() },
+        if is_moved { places } else { "null".into() },
         number(&|_, now| now.revision),
         number(&|_, now| now.update_time),
         text(&|now| now.update_time.to_string()),
@@ -398,8 +401,8 @@ async fn batch(
             literal(Some(was.incarnation + off(Fault::OtherIncarnation, 1))),
             literal(Some(was.revision + off(Fault::StaleSession, -1))),
             literal(Some(off(Fault::StaleMetadata, 1))),
-            literal(moved[0].map(|(from, _)| from)),
-            literal(moved[0].map(|(_, to)| to)),
+            literal(moved[0].map(|(rough, _)| rough)),
+            literal(moved[0].map(|(_, place)| place)),
             literal(Some(now.revision)),
             literal(Some(now.update_time)),
             literal(Some(now.update_time)),
@@ -469,7 +472,8 @@ async fn each_body_of_the_functions_that_append_leaves_the_same_rows() {
         }));
         let mut found: BTreeSet<(Verdict, String)> = BTreeSet::new();
         let is_listed = "select not exists (select from sessions s where id like 's%' and not exists (select from session_updates o \
-            where o.user_id = s.user_id and o.id = s.id and o.bucket = s.update_time / 10000000))";
+            where o.user_id = s.user_id and o.id = s.id and o.rough = s.rough \
+            and o.place = case when s.rough then s.update_time / 10000000 else s.update_time end))";
         for call in &calls {
             sqlx::raw_sql("rollback to before").execute(&mut conn).await.unwrap();
             let verdict: Verdict = sqlx::query_as(AssertSqlSafe(&**call)).fetch_one(&mut conn).await.unwrap();

@@ -292,7 +292,7 @@ on_both_databases! {
         // The update time of each session, in tenths of seconds.
         let mut model: BTreeMap<(&str, String), i64> = BTreeMap::new();
         let mut last = 0;
-        for step in 0..160 {
+        for step in 0..480 {
             let near = last + random.below(150) as i64 - 75;
             // Around 1970 buckets are rounded from both sides.
             let far = [0, 17_000_000_000][random.below(2) as usize] + random.below(400) as i64 - 200;
@@ -300,7 +300,8 @@ on_both_databases! {
             let event = format!(r#"{{"id":"e{step}","timestamp":{}}}"#, Micros(last * 100_000).to_number());
             let known: Vec<_> = model.keys().cloned().collect();
             let one = known.get(random.below(known.len() as u64 + 1) as usize);
-            match (random.below(8), one) {
+            // Some sessions change so often that their places are rough, then seldom again.
+            match (random.below(16), one) {
                 (0, Some((owner, id))) => {
                     let key = key_of("app", owner, id);
                     let head = store.session(&SessionQuery { key: key.clone(), ..head_alone(id) }, deadline()).await.unwrap().unwrap().head;
@@ -308,7 +309,7 @@ on_both_databases! {
                     store.delete(&deletion, deadline()).await.unwrap();
                     model.remove(&(*owner, id.clone()));
                 }
-                (1..=5, Some((owner, id))) => {
+                (1..=13, Some((owner, id))) => {
                     let append = Append { key: key_of("app", owner, id), ..append(id, &[&event]) };
                     done(store.append(&append.into(), Sharing::Group, deadline()).await);
                     model.insert((*owner, id.clone()), last);
@@ -321,7 +322,7 @@ on_both_databases! {
                     model.insert((owner, id), last);
                 }
             }
-            if step % 20 != 19 {
+            if step % 40 != 39 {
                 continue;
             }
             let even = |id: &str| id[1..].parse::<u32>().unwrap() % 2 == 0;
