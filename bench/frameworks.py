@@ -29,7 +29,7 @@ from typing import Any
 
 from agents import SQLiteSession
 from agents.extensions.memory import SQLAlchemySession
-from lab import PostgreSQL, Sessiond, say
+from lab import PostgreSQL, Sessiond, running_time, say
 from langchain_core.messages import AIMessage, HumanMessage
 from langgraph.checkpoint.base import empty_checkpoint
 from langgraph.checkpoint.base.id import uuid6
@@ -51,8 +51,8 @@ TURN = 4
 LIMIT = 10
 TEXT = "x" * 200
 
-# Database, name, and what is in it.
-Store = tuple[str, str, Any]
+# Database, name, what is in it, and the processes that it asks.
+Store = tuple[str, str, Any, tuple[int, ...]]
 Operation = Callable[[], Awaitable[Any] | Any]
 
 
@@ -203,6 +203,7 @@ async def measure(options: argparse.Namespace, folder: Path) -> dict:
 def stores(sessiond: Path, folder: Path, postgresql: PostgreSQL) -> Iterator[list[Store]]:
     """All of them, empty."""
     urls = {"PostgreSQL": postgresql.fresh("ours"), "SQLite": f"sqlite://{folder}/sessiond.db"}
+    at = (postgresql.process.pid,)
     with contextlib.ExitStack() as stack:
         made: list[Store] = []
         for database, url in urls.items():
@@ -210,18 +211,19 @@ def stores(sessiond: Path, folder: Path, postgresql: PostgreSQL) -> Iterator[lis
             place.mkdir()
             server = stack.enter_context(Sessiond(sessiond, url, place))
             saver = stack.enter_context(SessiondSaver(server.url, app="bench"))
-            made.append((database, "SessiondSaver", Savers(saver)))
+            asked = (server.pid, *(at if database == "PostgreSQL" else ()))
+            made.append((database, "SessiondSaver", Savers(saver), asked))
             client = AsyncClient(server.url)
-            made.append((database, "SessiondSession", Sessions(ours(client))))
+            made.append((database, "SessiondSession", Sessions(ours(client)), asked))
         theirs = stack.enter_context(PostgresSaver.from_conn_string(postgresql.fresh("langgraph")))
         theirs.setup()
-        made.append(("PostgreSQL", "PostgresSaver", Savers(theirs)))
+        made.append(("PostgreSQL", "PostgresSaver", Savers(theirs), at))
         theirs = stack.enter_context(SqliteSaver.from_conn_string(str(folder / "langgraph.db")))
-        made.append(("SQLite", "SqliteSaver", Savers(theirs)))
+        made.append(("SQLite", "SqliteSaver", Savers(theirs), ()))
         engine = create_async_engine(postgresql.fresh("openai").replace("postgres://", "postgresql+asyncpg://"))
         sessions = Sessions(lambda name: SQLAlchemySession(name, engine=engine, create_tables=True))
-        made.append(("PostgreSQL", "SQLAlchemySession", sessions))
-        made.append(("SQLite", "SQLiteSession", Sessions(lambda name: SQLiteSession(name, folder / "openai.db"))))
+        made.append(("PostgreSQL", "SQLAlchemySession", sessions, at))
+        made.append(("SQLite", "SQLiteSession", Sessions(lambda name: SQLiteSession(name, folder / "openai.db")), ()))
         yield made
 
 
@@ -242,7 +244,7 @@ def durability(folder: Path) -> dict[str, str]:
 
 async def all_rounds(options: argparse.Namespace, made: list[Store], postgresql: PostgreSQL) -> list[dict]:
     for size in options.sizes:
-        for database, name, store in made:
+        for database, name, store, _ in made:
             begun = time.monotonic()
             await store.fill(size)
             say(f"{name} on {database}, {size}: filled in {time.monotonic() - begun:.1f} s")
@@ -251,9 +253,11 @@ async def all_rounds(options: argparse.Namespace, made: list[Store], postgresql:
     for turn in range(options.rounds + 1):
         postgresql.settle()
         for size in options.sizes:
-            for database, name, store in made if turn % 2 == 0 else made[::-1]:
+            for database, name, store, asked in made if turn % 2 == 0 else made[::-1]:
                 for operation in store.operations:
-                    times = [await timed(store.prepare(operation, size)) for _ in range(max(1, store.count(operation, size)))]
+                    before = sum(map(running_time, asked))
+                    taken = [await timed(store.prepare(operation, size)) for _ in range(max(1, store.count(operation, size)))]
+                    servers = (sum(map(running_time, asked)) - before) / 1e3 / len(taken)
                     if turn:
                         results.append(
                             {
@@ -262,21 +266,22 @@ async def all_rounds(options: argparse.Namespace, made: list[Store], postgresql:
                                 "store": name,
                                 "size": size,
                                 "round": turn,
-                                "count": len(times),
-                                "p50": round(statistics.median(times), 1),
+                                "count": len(taken),
+                                "p50": round(statistics.median(time for time, _ in taken), 1),
+                                "cpu": round(statistics.median(own for _, own in taken) + servers, 1),
                             }
                         )
         say(f"round {turn} of {options.rounds}")
     return results
 
 
-async def timed(operation: Operation) -> float:
-    """In microseconds."""
-    begun = time.perf_counter()
+async def timed(operation: Operation) -> tuple[float, float]:
+    """How long it took, and the processor time of this process, in microseconds."""
+    begun, own = time.perf_counter(), time.process_time()
     answer = operation()
     if inspect.isawaitable(answer):
         await answer
-    return (time.perf_counter() - begun) * 1e6
+    return (time.perf_counter() - begun) * 1e6, (time.process_time() - own) * 1e6
 
 
 if __name__ == "__main__":

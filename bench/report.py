@@ -604,18 +604,20 @@ class Report:
         if not self.frameworks:
             return []
         known, results = self.frameworks["facts"], self.frameworks["results"]
-        measures: dict[tuple, dict[str, list[float]]] = {}
+        measures: dict[tuple, dict[str, list[tuple[float, float]]]] = {}
         for each in results:
             measure = measures.setdefault((each["operation"], each["database"], each["size"]), {})
-            measure.setdefault(each["store"], []).append(each["p50"])
+            measure.setdefault(each["store"], []).append((each["p50"], each["cpu"]))
         rows, ratios = [], []
         for (operation, database, size), measure in sorted(measures.items()):
             # The adapters' names begin with Sessiond.
             (ours, one), (theirs, other) = sorted(measure.items(), key=lambda store: not store[0].startswith("Sessiond"))
+            (one, own), (other, others) = zip(*one), zip(*other)
             ratios.append(statistics.median(one) / statistics.median(other))
             ranges = [f"{millis(statistics.median(p50))} ({millis(min(p50))} to {millis(max(p50))})" for p50 in (one, other)]
             title = f"{operation} on {database}, {size:,}: {ours} : {theirs}"
-            rows.append([title, *ranges, f"{ratios[-1]:.2f}", "faster" if ratios[-1] < 1 else "**slower**"])
+            cpu = statistics.median(own) / statistics.median(others)
+            rows.append([title, *ranges, f"{ratios[-1]:.2f}", "faster" if ratios[-1] < 1 else "**slower**", f"{cpu:.2f}"])
         slower = sum(ratio >= 1 for ratio in ratios)
         packages = ", ".join(f"{name} {number}" for name, number in known["packages"].items())
         files = "; ".join(f"{name}: {said}" for name, said in known["durability"].items())
@@ -628,9 +630,10 @@ class Report:
                 twentieth. A checkpoint changes ten messages of 200 characters and a number, and leaves 2,000 characters as they are;
                 a turn is four items. The adapters ask a server over HTTP, the stores of the frameworks are in the process of the
                 caller. A ratio below 1 means that the adapter takes less time: of {len(ratios)} measures, sessiond is faster in
-                {len(ratios) - slower}, and slower in {slower}."""
+                {len(ratios) - slower}, and slower in {slower}. The processor time is that of the caller, of sessiond and of
+                PostgreSQL together."""
             ),
-            *table(["median ms (range over rounds)", "sessiond", "the framework's store", "ratio", ""], rows),
+            *table(["median ms (range over rounds)", "sessiond", "the framework's store", "ratio", "", "ratio of processor time"], rows),
             *prose(
                 f"""{known["sessiond"]}; {packages}; PostgreSQL {known["postgresql"]} with fsync, SQLite {known["sqlite"]}. The files of the frameworks have {files} (2 is
                 FULL). {known["rounds"]} rounds; the load average just before was {known["load"]:.2f}. Of `scripts/bench --frameworks`; raw
