@@ -2132,9 +2132,9 @@ select app_name, user_id, id as session_id, incarnation from sessions where expi
 select app_name, user_id, session_id, incarnation, erasure from buried_sessions limit 1;
 
 -- read_heads
-with ks(n, app_name, user_id, session_id, id) as (select * from (values (?, ?, ?, ?, ?)) limit 0 + ?),
-    of_user_scopes(n, app_name, user_id) as (select * from (values (?, ?, ?)) limit 0 + ?), of_app_scopes(n,
-    app_name) as (select * from (values (?, ?)) limit 0 + ?), ke(n, app_name) as (select * from (values (?, ?))
+with ks(n, app_name, user_id, session_id, id) as (select * from (values (?,?,?,?,?)) limit 0 + ?),
+    of_user_scopes(n, app_name, user_id) as (select * from (values (?,?,?)) limit 0 + ?), of_app_scopes(n,
+    app_name) as (select * from (values (?,?)) limit 0 + ?), ke(n, app_name) as (select * from (values (?,?))
     limit 0 + ?) select 0 as kind, k.n, s.revision, s.incarnation, s.metadata_revision, s.update_time,
     s.expire_time, s.lease_epoch, case when s.lease_all then s.lease_owner end as lease_owner, s.lease_expire,
     null as lease_now, s.base_revision + (select p.events_per_session from policies p where p.app_name =
@@ -2149,26 +2149,25 @@ with ks(n, app_name, user_id, session_id, id) as (select * from (values (?, ?, ?
     null, null, null, null, null, null, null from ke cross join erased_revisions using (app_name);
 
 -- find_sessions
-with k(n, app_name, user_id, id) as (select * from (values (?, ?, ?, ?)) limit 0 + ?) select revision, n from k
+with k(n, app_name, user_id, id) as (select * from (values (?,?,?,?)) limit 0 + ?) select revision, n from k
     cross join sessions using (app_name, user_id, id);
 
 -- find_session_state
-with k(n, app_name, user_id, session_id, incarnation, key) as (select * from (values (?, ?, ?, ?, ?, ?)) limit
-    0 + ?) select value, n from k cross join session_state using (app_name, user_id, session_id, incarnation,
-    key);
+with k(n, app_name, user_id, session_id, incarnation, key) as (select * from (values (?,?,?,?,?,?)) limit 0 +
+    ?) select value, n from k cross join session_state using (app_name, user_id, session_id, incarnation, key);
 
 -- find_user_state
-with k(n, app_name, user_id, key) as (select * from (values (?, ?, ?, ?)) limit 0 + ?) select value, n from k
+with k(n, app_name, user_id, key) as (select * from (values (?,?,?,?)) limit 0 + ?) select value, n from k
     cross join user_state using (app_name, user_id, key);
 
 -- find_app_state
-with k(n, app_name, key) as (select * from (values (?, ?, ?)) limit 0 + ?) select value, n from k cross join
+with k(n, app_name, key) as (select * from (values (?,?,?)) limit 0 + ?) select value, n from k cross join
     app_state using (app_name, key);
 
 -- insert_sessions
 with k(app_name, user_id, id, incarnation, revision, update_time, update_time_number, display_name, labels,
-    expire_time, initial_state, creation_key, creation_digest, now) as (select * from (values (?, ?, ?, ?, ?,
-    ?, ?, ?, ?, ?, ?, ?, ?, ?)) limit 0 + ?) insert into sessions (app_name, user_id, id, incarnation,
+    expire_time, initial_state, creation_key, creation_digest, now) as (select * from (values
+    (?,?,?,?,?,?,?,?,?,?,?,?,?,?)) limit 0 + ?) insert into sessions (app_name, user_id, id, incarnation,
     revision, update_time, update_time_number, display_name, labels, expire_time, initial_state, creation_key,
     creation_digest, create_time, commit_time, active_day, created_user_revision, created_app_revision) select
     app_name, user_id, id, incarnation, revision, update_time, update_time_number, display_name, labels,
@@ -2176,121 +2175,335 @@ with k(app_name, user_id, id, incarnation, revision, update_time, update_time_nu
     u.revision from user_scopes u where u.app_name = k.app_name and u.user_id = k.user_id), 0),
     coalesce((select a.revision from app_scopes a where a.app_name = k.app_name), 0) from k where true on
     conflict do nothing returning incarnation; with k(app_name, user_id, id, incarnation) as (select * from
-    (values (?, ?, ?, ?)) limit 0 + ?) insert or ignore into session_updates (app_name, user_id, id, place)
-    select app_name, user_id, id, update_time from k cross join sessions using (app_name, user_id, id,
-    incarnation);
+    (values (?,?,?,?)) limit 0 + ?) insert or ignore into session_updates (app_name, user_id, id, place) select
+    app_name, user_id, id, update_time from k cross join sessions using (app_name, user_id, id, incarnation);
 
 -- insert_events
-insert into events (app_name, user_id, session_id, incarnation, sequence, id, event_time, commit_time, author,
-    invocation_id, branch, user_revision, app_revision, effect, digest, body) select * from (values (?, ?, ?,
-    ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)) limit 0 + ?;
+insert or fail into events (app_name, user_id, session_id, incarnation, sequence, id, event_time, commit_time,
+    author, invocation_id, branch, user_revision, app_revision, effect, digest, body) select * from (values
+    (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)) limit 0 + ?;
 
 -- insert_events_if_unchanged
 with k(app_name, user_id, session_id, incarnation, sequence, id, event_time, commit_time, author,
     invocation_id, branch, user_revision, app_revision, effect, digest, body, was, metadata_was, user_was,
-    app_was, lease, side, now) as (select * from (values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
-    ?, ?, ?, ?, ?)) limit 0 + ?) insert into events (app_name, user_id, session_id, incarnation, sequence, id,
-    event_time, commit_time, author, invocation_id, branch, user_revision, app_revision, effect, digest, body)
-    select app_name, user_id, session_id, (select s.incarnation from sessions s where s.app_name = k.app_name
-    and s.user_id = k.user_id and s.id = k.session_id and s.incarnation = k.incarnation and s.revision = k.was
-    and s.metadata_revision = k.metadata_was and (k.lease is null or s.lease_epoch = k.lease) and (not k.side
-    or not s.lease_all or s.lease_expire <= k.now) and k.sequence <= s.base_revision + coalesce((select
-    p.events_per_session from policies p where p.app_name = k.app_name), k.sequence)), sequence, id,
-    event_time, (select max(k.now, s.commit_time) from sessions s where s.app_name = k.app_name and s.user_id =
-    k.user_id and s.id = k.session_id), author, invocation_id, branch, (select k.user_revision where k.user_was
-    = coalesce((select s.revision from user_scopes s where s.app_name = k.app_name and s.user_id = k.user_id),
-    0)), (select k.app_revision where k.app_was = coalesce((select s.revision from app_scopes s where
-    s.app_name = k.app_name), 0)), effect, digest, body from k returning incarnation, user_revision,
-    app_revision, commit_time;
+    app_was, lease, side, now) as (select * from (values (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)) limit
+    0 + ?) insert or fail into events (app_name, user_id, session_id, incarnation, sequence, id, event_time,
+    commit_time, author, invocation_id, branch, user_revision, app_revision, effect, digest, body) select
+    k.app_name, k.user_id, k.session_id, case when s.incarnation = k.incarnation and s.revision = k.was and
+    s.metadata_revision = k.metadata_was and (k.lease is null or s.lease_epoch = k.lease) and (not k.side or
+    not s.lease_all or s.lease_expire <= k.now) and (p.events_per_session is null or k.sequence <=
+    s.base_revision + p.events_per_session) then k.incarnation end, k.sequence, k.id, k.event_time, case when
+    k.now < s.commit_time then s.commit_time else k.now end, k.author, k.invocation_id, k.branch, case when
+    k.user_was = coalesce(u.revision, 0) then k.user_revision end, case when k.app_was = coalesce(a.revision,
+    0) then k.app_revision end, k.effect, k.digest, k.body from k left join sessions s on s.app_name =
+    k.app_name and s.user_id = k.user_id and s.id = k.session_id left join user_scopes u on u.app_name =
+    k.app_name and u.user_id = k.user_id left join app_scopes a on a.app_name = k.app_name left join policies p
+    on p.app_name = k.app_name returning incarnation, user_revision, app_revision, commit_time;
 
 -- update_sessions
-with k(app_name, user_id, id, rough, place) as (select * from (values (?, ?, ?, ?, ?)) limit 0 + ?) update
+with k(app_name, user_id, id, rough, place) as (select * from (values (?,?,?,?,?)) limit 0 + ?) update or fail
     session_updates as o set rough = k.rough, place = k.place from k cross join sessions s using (app_name,
     user_id, id) where o.app_name = k.app_name and o.user_id = k.user_id and o.rough = s.rough and o.place =
     case when s.rough then s.update_time / 10000000 else s.update_time end and o.id = k.id; with k(app_name,
     user_id, id, revision, update_time, update_time_number, rough, extended_from, now, active_day) as (select *
-    from (values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)) limit 0 + ?) update sessions as s set revision = k.revision,
-    commit_time = max(s.commit_time, k.now), update_time = k.update_time, update_time_number =
-    k.update_time_number, active_day = k.active_day, rough = coalesce(k.rough, s.rough), lease_expire =
-    coalesce(max(s.lease_expire, k.extended_from + s.lease_ttl), s.lease_expire) from k where s.app_name =
-    k.app_name and s.user_id = k.user_id and s.id = k.id;
+    from (values (?,?,?,?,?,?,?,?,?,?)) limit 0 + ?) update or fail sessions as s set revision = k.revision,
+    update_time = k.update_time, update_time_number = k.update_time_number, active_day = k.active_day, rough =
+    coalesce(k.rough, s.rough), commit_time = case when k.now < s.commit_time then s.commit_time else k.now
+    end, lease_expire = case when s.lease_expire < k.extended_from + s.lease_ttl then k.extended_from +
+    s.lease_ttl else s.lease_expire end from k where s.app_name = k.app_name and s.user_id = k.user_id and s.id
+    = k.id;
 
 -- set_user_revisions
-insert into user_scopes (app_name, user_id, revision, floor, emptied, began) select * from (values (?, ?, ?, ?,
-    ?, ?)) limit 0 + ? on conflict (app_name, user_id) do update set revision = excluded.revision;
+insert or fail into user_scopes (app_name, user_id, revision, floor, emptied, began) select * from (values
+    (?,?,?,?,?,?)) limit 0 + ? on conflict (app_name, user_id) do update set revision = excluded.revision;
 
 -- set_app_revisions
-insert into app_scopes (app_name, revision) select * from (values (?, ?)) limit 0 + ? on conflict (app_name) do
-    update set revision = excluded.revision;
+insert or fail into app_scopes (app_name, revision) select * from (values (?,?)) limit 0 + ? on conflict
+    (app_name) do update set revision = excluded.revision;
 
 -- set_session_state
-with k(app_name, user_id, session_id, incarnation, key, first, removed) as (select * from (values (?, ?, ?, ?,
-    ?, ?, ?)) limit 0 + ?) insert into session_spans (app_name, user_id, session_id, incarnation, key, node,
-    valid_from, valid_to, removed, value) select app_name, user_id, session_id, incarnation, key, first & (-1
-    << (select (length(h) - 1) * 4 + (h >= '2') + (h >= '4') + (h >= '8') from (select printf('%x', (revision |
-    first) - (revision & first)) as h))), revision, first, removed, value from k cross join session_state using
-    (app_name, user_id, session_id, incarnation, key); insert into session_state (app_name, user_id,
-    session_id, incarnation, key, revision, value) select * from (values (?, ?, ?, ?, ?, ?, ?)) limit 0 + ? on
+with k(app_name, user_id, session_id, incarnation, key, first, removed) as (select * from (values
+    (?,?,?,?,?,?,?)) limit 0 + ?) insert or fail into session_spans (app_name, user_id, session_id,
+    incarnation, key, node, valid_from, valid_to, removed, value) select app_name, user_id, session_id,
+    incarnation, key, case when first & -2 <= revision then first & -1 when first & -4 <= revision then first &
+    -2 when first & -8 <= revision then first & -4 when first & -16 <= revision then first & -8 when first &
+    -32 <= revision then first & -16 when first & -64 <= revision then first & -32 when first & -128 <=
+    revision then first & -64 when first & -256 <= revision then first & -128 when first & -512 <= revision
+    then first & -256 when first & -1024 <= revision then first & -512 when first & -2048 <= revision then
+    first & -1024 when first & -4096 <= revision then first & -2048 when first & -8192 <= revision then first &
+    -4096 when first & -16384 <= revision then first & -8192 when first & -32768 <= revision then first &
+    -16384 when first & -65536 <= revision then first & -32768 when first & -131072 <= revision then first &
+    -65536 when first & -262144 <= revision then first & -131072 when first & -524288 <= revision then first &
+    -262144 when first & -1048576 <= revision then first & -524288 when first & -2097152 <= revision then first
+    & -1048576 when first & -4194304 <= revision then first & -2097152 when first & -8388608 <= revision then
+    first & -4194304 when first & -16777216 <= revision then first & -8388608 when first & -33554432 <=
+    revision then first & -16777216 when first & -67108864 <= revision then first & -33554432 when first &
+    -134217728 <= revision then first & -67108864 when first & -268435456 <= revision then first & -134217728
+    when first & -536870912 <= revision then first & -268435456 when first & -1073741824 <= revision then first
+    & -536870912 when first & -2147483648 <= revision then first & -1073741824 when first & -4294967296 <=
+    revision then first & -2147483648 when first & -8589934592 <= revision then first & -4294967296 when first
+    & -17179869184 <= revision then first & -8589934592 when first & -34359738368 <= revision then first &
+    -17179869184 when first & -68719476736 <= revision then first & -34359738368 when first & -137438953472 <=
+    revision then first & -68719476736 when first & -274877906944 <= revision then first & -137438953472 when
+    first & -549755813888 <= revision then first & -274877906944 when first & -1099511627776 <= revision then
+    first & -549755813888 when first & -2199023255552 <= revision then first & -1099511627776 when first &
+    -4398046511104 <= revision then first & -2199023255552 when first & -8796093022208 <= revision then first &
+    -4398046511104 when first & -17592186044416 <= revision then first & -8796093022208 when first &
+    -35184372088832 <= revision then first & -17592186044416 when first & -70368744177664 <= revision then
+    first & -35184372088832 when first & -140737488355328 <= revision then first & -70368744177664 when first &
+    -281474976710656 <= revision then first & -140737488355328 when first & -562949953421312 <= revision then
+    first & -281474976710656 when first & -1125899906842624 <= revision then first & -562949953421312 when
+    first & -2251799813685248 <= revision then first & -1125899906842624 when first & -4503599627370496 <=
+    revision then first & -2251799813685248 when first & -9007199254740992 <= revision then first &
+    -4503599627370496 when first & -18014398509481984 <= revision then first & -9007199254740992 when first &
+    -36028797018963968 <= revision then first & -18014398509481984 when first & -72057594037927936 <= revision
+    then first & -36028797018963968 when first & -144115188075855872 <= revision then first &
+    -72057594037927936 when first & -288230376151711744 <= revision then first & -144115188075855872 when first
+    & -576460752303423488 <= revision then first & -288230376151711744 when first & -1152921504606846976 <=
+    revision then first & -576460752303423488 when first & -2305843009213693952 <= revision then first &
+    -1152921504606846976 when first & -4611686018427387904 <= revision then first & -2305843009213693952 else
+    first & -4611686018427387904 end, revision, first, removed, value from k cross join session_state using
+    (app_name, user_id, session_id, incarnation, key); insert or fail into session_state (app_name, user_id,
+    session_id, incarnation, key, revision, value) select * from (values (?,?,?,?,?,?,?)) limit 0 + ? on
     conflict (app_name, user_id, session_id, incarnation, key) do update set value = excluded.value, revision =
     excluded.revision;
 
 -- set_user_state
-with k(app_name, user_id, key, first, removed) as (select * from (values (?, ?, ?, ?, ?)) limit 0 + ?) insert
-    into user_spans (app_name, user_id, key, node, valid_from, valid_to) select app_name, user_id, key, first &
-    (-1 << (select (length(h) - 1) * 4 + (h >= '2') + (h >= '4') + (h >= '8') from (select printf('%x',
-    (revision | first) - (revision & first)) as h))), revision, first from k cross join user_state using
-    (app_name, user_id, key); insert into user_log (app_name, user_id, key, revision, value, incarnation,
-    sequence) select * from (values (?, ?, ?, ?, ?, ?, ?)) limit 0 + ?; insert into user_state (app_name,
-    user_id, key, revision, value) select * from (values (?, ?, ?, ?, ?)) limit 0 + ? on conflict (app_name,
-    user_id, key) do update set value = excluded.value, revision = excluded.revision;
+with k(app_name, user_id, key, first, removed) as (select * from (values (?,?,?,?,?)) limit 0 + ?) insert or
+    fail into user_spans (app_name, user_id, key, node, valid_from, valid_to) select app_name, user_id, key,
+    case when first & -2 <= revision then first & -1 when first & -4 <= revision then first & -2 when first &
+    -8 <= revision then first & -4 when first & -16 <= revision then first & -8 when first & -32 <= revision
+    then first & -16 when first & -64 <= revision then first & -32 when first & -128 <= revision then first &
+    -64 when first & -256 <= revision then first & -128 when first & -512 <= revision then first & -256 when
+    first & -1024 <= revision then first & -512 when first & -2048 <= revision then first & -1024 when first &
+    -4096 <= revision then first & -2048 when first & -8192 <= revision then first & -4096 when first & -16384
+    <= revision then first & -8192 when first & -32768 <= revision then first & -16384 when first & -65536 <=
+    revision then first & -32768 when first & -131072 <= revision then first & -65536 when first & -262144 <=
+    revision then first & -131072 when first & -524288 <= revision then first & -262144 when first & -1048576
+    <= revision then first & -524288 when first & -2097152 <= revision then first & -1048576 when first &
+    -4194304 <= revision then first & -2097152 when first & -8388608 <= revision then first & -4194304 when
+    first & -16777216 <= revision then first & -8388608 when first & -33554432 <= revision then first &
+    -16777216 when first & -67108864 <= revision then first & -33554432 when first & -134217728 <= revision
+    then first & -67108864 when first & -268435456 <= revision then first & -134217728 when first & -536870912
+    <= revision then first & -268435456 when first & -1073741824 <= revision then first & -536870912 when first
+    & -2147483648 <= revision then first & -1073741824 when first & -4294967296 <= revision then first &
+    -2147483648 when first & -8589934592 <= revision then first & -4294967296 when first & -17179869184 <=
+    revision then first & -8589934592 when first & -34359738368 <= revision then first & -17179869184 when
+    first & -68719476736 <= revision then first & -34359738368 when first & -137438953472 <= revision then
+    first & -68719476736 when first & -274877906944 <= revision then first & -137438953472 when first &
+    -549755813888 <= revision then first & -274877906944 when first & -1099511627776 <= revision then first &
+    -549755813888 when first & -2199023255552 <= revision then first & -1099511627776 when first &
+    -4398046511104 <= revision then first & -2199023255552 when first & -8796093022208 <= revision then first &
+    -4398046511104 when first & -17592186044416 <= revision then first & -8796093022208 when first &
+    -35184372088832 <= revision then first & -17592186044416 when first & -70368744177664 <= revision then
+    first & -35184372088832 when first & -140737488355328 <= revision then first & -70368744177664 when first &
+    -281474976710656 <= revision then first & -140737488355328 when first & -562949953421312 <= revision then
+    first & -281474976710656 when first & -1125899906842624 <= revision then first & -562949953421312 when
+    first & -2251799813685248 <= revision then first & -1125899906842624 when first & -4503599627370496 <=
+    revision then first & -2251799813685248 when first & -9007199254740992 <= revision then first &
+    -4503599627370496 when first & -18014398509481984 <= revision then first & -9007199254740992 when first &
+    -36028797018963968 <= revision then first & -18014398509481984 when first & -72057594037927936 <= revision
+    then first & -36028797018963968 when first & -144115188075855872 <= revision then first &
+    -72057594037927936 when first & -288230376151711744 <= revision then first & -144115188075855872 when first
+    & -576460752303423488 <= revision then first & -288230376151711744 when first & -1152921504606846976 <=
+    revision then first & -576460752303423488 when first & -2305843009213693952 <= revision then first &
+    -1152921504606846976 when first & -4611686018427387904 <= revision then first & -2305843009213693952 else
+    first & -4611686018427387904 end, revision, first from k cross join user_state using (app_name, user_id,
+    key); insert or fail into user_log (app_name, user_id, key, revision, value, incarnation, sequence) select
+    * from (values (?,?,?,?,?,?,?)) limit 0 + ?; insert or fail into user_state (app_name, user_id, key,
+    revision, value) select * from (values (?,?,?,?,?)) limit 0 + ? on conflict (app_name, user_id, key) do
+    update set value = excluded.value, revision = excluded.revision;
 
 -- set_app_state
-with k(app_name, key, first, removed) as (select * from (values (?, ?, ?, ?)) limit 0 + ?) insert into
-    app_spans (app_name, key, node, valid_from, valid_to) select app_name, key, first & (-1 << (select
-    (length(h) - 1) * 4 + (h >= '2') + (h >= '4') + (h >= '8') from (select printf('%x', (revision | first) -
-    (revision & first)) as h))), revision, first from k cross join app_state using (app_name, key); insert into
-    app_log (app_name, key, revision, value, incarnation, sequence) select * from (values (?, ?, ?, ?, ?, ?))
-    limit 0 + ?; insert into app_state (app_name, key, revision, value) select * from (values (?, ?, ?, ?))
-    limit 0 + ? on conflict (app_name, key) do update set value = excluded.value, revision = excluded.revision;
+with k(app_name, key, first, removed) as (select * from (values (?,?,?,?)) limit 0 + ?) insert or fail into
+    app_spans (app_name, key, node, valid_from, valid_to) select app_name, key, case when first & -2 <=
+    revision then first & -1 when first & -4 <= revision then first & -2 when first & -8 <= revision then first
+    & -4 when first & -16 <= revision then first & -8 when first & -32 <= revision then first & -16 when first
+    & -64 <= revision then first & -32 when first & -128 <= revision then first & -64 when first & -256 <=
+    revision then first & -128 when first & -512 <= revision then first & -256 when first & -1024 <= revision
+    then first & -512 when first & -2048 <= revision then first & -1024 when first & -4096 <= revision then
+    first & -2048 when first & -8192 <= revision then first & -4096 when first & -16384 <= revision then first
+    & -8192 when first & -32768 <= revision then first & -16384 when first & -65536 <= revision then first &
+    -32768 when first & -131072 <= revision then first & -65536 when first & -262144 <= revision then first &
+    -131072 when first & -524288 <= revision then first & -262144 when first & -1048576 <= revision then first
+    & -524288 when first & -2097152 <= revision then first & -1048576 when first & -4194304 <= revision then
+    first & -2097152 when first & -8388608 <= revision then first & -4194304 when first & -16777216 <= revision
+    then first & -8388608 when first & -33554432 <= revision then first & -16777216 when first & -67108864 <=
+    revision then first & -33554432 when first & -134217728 <= revision then first & -67108864 when first &
+    -268435456 <= revision then first & -134217728 when first & -536870912 <= revision then first & -268435456
+    when first & -1073741824 <= revision then first & -536870912 when first & -2147483648 <= revision then
+    first & -1073741824 when first & -4294967296 <= revision then first & -2147483648 when first & -8589934592
+    <= revision then first & -4294967296 when first & -17179869184 <= revision then first & -8589934592 when
+    first & -34359738368 <= revision then first & -17179869184 when first & -68719476736 <= revision then first
+    & -34359738368 when first & -137438953472 <= revision then first & -68719476736 when first & -274877906944
+    <= revision then first & -137438953472 when first & -549755813888 <= revision then first & -274877906944
+    when first & -1099511627776 <= revision then first & -549755813888 when first & -2199023255552 <= revision
+    then first & -1099511627776 when first & -4398046511104 <= revision then first & -2199023255552 when first
+    & -8796093022208 <= revision then first & -4398046511104 when first & -17592186044416 <= revision then
+    first & -8796093022208 when first & -35184372088832 <= revision then first & -17592186044416 when first &
+    -70368744177664 <= revision then first & -35184372088832 when first & -140737488355328 <= revision then
+    first & -70368744177664 when first & -281474976710656 <= revision then first & -140737488355328 when first
+    & -562949953421312 <= revision then first & -281474976710656 when first & -1125899906842624 <= revision
+    then first & -562949953421312 when first & -2251799813685248 <= revision then first & -1125899906842624
+    when first & -4503599627370496 <= revision then first & -2251799813685248 when first & -9007199254740992 <=
+    revision then first & -4503599627370496 when first & -18014398509481984 <= revision then first &
+    -9007199254740992 when first & -36028797018963968 <= revision then first & -18014398509481984 when first &
+    -72057594037927936 <= revision then first & -36028797018963968 when first & -144115188075855872 <= revision
+    then first & -72057594037927936 when first & -288230376151711744 <= revision then first &
+    -144115188075855872 when first & -576460752303423488 <= revision then first & -288230376151711744 when
+    first & -1152921504606846976 <= revision then first & -576460752303423488 when first & -2305843009213693952
+    <= revision then first & -1152921504606846976 when first & -4611686018427387904 <= revision then first &
+    -2305843009213693952 else first & -4611686018427387904 end, revision, first from k cross join app_state
+    using (app_name, key); insert or fail into app_log (app_name, key, revision, value, incarnation, sequence)
+    select * from (values (?,?,?,?,?,?)) limit 0 + ?; insert or fail into app_state (app_name, key, revision,
+    value) select * from (values (?,?,?,?)) limit 0 + ? on conflict (app_name, key) do update set value =
+    excluded.value, revision = excluded.revision;
 
 -- remove_session_state
-with k(app_name, user_id, session_id, incarnation, key, first, removed) as (select * from (values (?, ?, ?, ?,
-    ?, ?, ?)) limit 0 + ?) insert into session_spans (app_name, user_id, session_id, incarnation, key, node,
-    valid_from, valid_to, removed, value) select app_name, user_id, session_id, incarnation, key, first & (-1
-    << (select (length(h) - 1) * 4 + (h >= '2') + (h >= '4') + (h >= '8') from (select printf('%x', (revision |
-    first) - (revision & first)) as h))), revision, first, removed, value from k cross join session_state using
+with k(app_name, user_id, session_id, incarnation, key, first, removed) as (select * from (values
+    (?,?,?,?,?,?,?)) limit 0 + ?) insert or fail into session_spans (app_name, user_id, session_id,
+    incarnation, key, node, valid_from, valid_to, removed, value) select app_name, user_id, session_id,
+    incarnation, key, case when first & -2 <= revision then first & -1 when first & -4 <= revision then first &
+    -2 when first & -8 <= revision then first & -4 when first & -16 <= revision then first & -8 when first &
+    -32 <= revision then first & -16 when first & -64 <= revision then first & -32 when first & -128 <=
+    revision then first & -64 when first & -256 <= revision then first & -128 when first & -512 <= revision
+    then first & -256 when first & -1024 <= revision then first & -512 when first & -2048 <= revision then
+    first & -1024 when first & -4096 <= revision then first & -2048 when first & -8192 <= revision then first &
+    -4096 when first & -16384 <= revision then first & -8192 when first & -32768 <= revision then first &
+    -16384 when first & -65536 <= revision then first & -32768 when first & -131072 <= revision then first &
+    -65536 when first & -262144 <= revision then first & -131072 when first & -524288 <= revision then first &
+    -262144 when first & -1048576 <= revision then first & -524288 when first & -2097152 <= revision then first
+    & -1048576 when first & -4194304 <= revision then first & -2097152 when first & -8388608 <= revision then
+    first & -4194304 when first & -16777216 <= revision then first & -8388608 when first & -33554432 <=
+    revision then first & -16777216 when first & -67108864 <= revision then first & -33554432 when first &
+    -134217728 <= revision then first & -67108864 when first & -268435456 <= revision then first & -134217728
+    when first & -536870912 <= revision then first & -268435456 when first & -1073741824 <= revision then first
+    & -536870912 when first & -2147483648 <= revision then first & -1073741824 when first & -4294967296 <=
+    revision then first & -2147483648 when first & -8589934592 <= revision then first & -4294967296 when first
+    & -17179869184 <= revision then first & -8589934592 when first & -34359738368 <= revision then first &
+    -17179869184 when first & -68719476736 <= revision then first & -34359738368 when first & -137438953472 <=
+    revision then first & -68719476736 when first & -274877906944 <= revision then first & -137438953472 when
+    first & -549755813888 <= revision then first & -274877906944 when first & -1099511627776 <= revision then
+    first & -549755813888 when first & -2199023255552 <= revision then first & -1099511627776 when first &
+    -4398046511104 <= revision then first & -2199023255552 when first & -8796093022208 <= revision then first &
+    -4398046511104 when first & -17592186044416 <= revision then first & -8796093022208 when first &
+    -35184372088832 <= revision then first & -17592186044416 when first & -70368744177664 <= revision then
+    first & -35184372088832 when first & -140737488355328 <= revision then first & -70368744177664 when first &
+    -281474976710656 <= revision then first & -140737488355328 when first & -562949953421312 <= revision then
+    first & -281474976710656 when first & -1125899906842624 <= revision then first & -562949953421312 when
+    first & -2251799813685248 <= revision then first & -1125899906842624 when first & -4503599627370496 <=
+    revision then first & -2251799813685248 when first & -9007199254740992 <= revision then first &
+    -4503599627370496 when first & -18014398509481984 <= revision then first & -9007199254740992 when first &
+    -36028797018963968 <= revision then first & -18014398509481984 when first & -72057594037927936 <= revision
+    then first & -36028797018963968 when first & -144115188075855872 <= revision then first &
+    -72057594037927936 when first & -288230376151711744 <= revision then first & -144115188075855872 when first
+    & -576460752303423488 <= revision then first & -288230376151711744 when first & -1152921504606846976 <=
+    revision then first & -576460752303423488 when first & -2305843009213693952 <= revision then first &
+    -1152921504606846976 when first & -4611686018427387904 <= revision then first & -2305843009213693952 else
+    first & -4611686018427387904 end, revision, first, removed, value from k cross join session_state using
     (app_name, user_id, session_id, incarnation, key); with k(app_name, user_id, session_id, incarnation, key)
-    as (select * from (values (?, ?, ?, ?, ?)) limit 0 + ?) delete from session_state where (app_name, user_id,
+    as (select * from (values (?,?,?,?,?)) limit 0 + ?) delete from session_state where (app_name, user_id,
     session_id, incarnation, key) in k;
 
 -- remove_user_state
-with k(app_name, user_id, key, first, removed) as (select * from (values (?, ?, ?, ?, ?)) limit 0 + ?) insert
-    into user_spans (app_name, user_id, key, node, valid_from, valid_to) select app_name, user_id, key, first &
-    (-1 << (select (length(h) - 1) * 4 + (h >= '2') + (h >= '4') + (h >= '8') from (select printf('%x',
-    (revision | first) - (revision & first)) as h))), revision, first from k cross join user_state using
-    (app_name, user_id, key); insert into user_log (app_name, user_id, key, revision, value, incarnation,
-    sequence) select * from (values (?, ?, ?, ?, ?, ?, ?)) limit 0 + ?; with k(app_name, user_id, key) as
-    (select * from (values (?, ?, ?)) limit 0 + ?) delete from user_state where (app_name, user_id, key) in k;
+with k(app_name, user_id, key, first, removed) as (select * from (values (?,?,?,?,?)) limit 0 + ?) insert or
+    fail into user_spans (app_name, user_id, key, node, valid_from, valid_to) select app_name, user_id, key,
+    case when first & -2 <= revision then first & -1 when first & -4 <= revision then first & -2 when first &
+    -8 <= revision then first & -4 when first & -16 <= revision then first & -8 when first & -32 <= revision
+    then first & -16 when first & -64 <= revision then first & -32 when first & -128 <= revision then first &
+    -64 when first & -256 <= revision then first & -128 when first & -512 <= revision then first & -256 when
+    first & -1024 <= revision then first & -512 when first & -2048 <= revision then first & -1024 when first &
+    -4096 <= revision then first & -2048 when first & -8192 <= revision then first & -4096 when first & -16384
+    <= revision then first & -8192 when first & -32768 <= revision then first & -16384 when first & -65536 <=
+    revision then first & -32768 when first & -131072 <= revision then first & -65536 when first & -262144 <=
+    revision then first & -131072 when first & -524288 <= revision then first & -262144 when first & -1048576
+    <= revision then first & -524288 when first & -2097152 <= revision then first & -1048576 when first &
+    -4194304 <= revision then first & -2097152 when first & -8388608 <= revision then first & -4194304 when
+    first & -16777216 <= revision then first & -8388608 when first & -33554432 <= revision then first &
+    -16777216 when first & -67108864 <= revision then first & -33554432 when first & -134217728 <= revision
+    then first & -67108864 when first & -268435456 <= revision then first & -134217728 when first & -536870912
+    <= revision then first & -268435456 when first & -1073741824 <= revision then first & -536870912 when first
+    & -2147483648 <= revision then first & -1073741824 when first & -4294967296 <= revision then first &
+    -2147483648 when first & -8589934592 <= revision then first & -4294967296 when first & -17179869184 <=
+    revision then first & -8589934592 when first & -34359738368 <= revision then first & -17179869184 when
+    first & -68719476736 <= revision then first & -34359738368 when first & -137438953472 <= revision then
+    first & -68719476736 when first & -274877906944 <= revision then first & -137438953472 when first &
+    -549755813888 <= revision then first & -274877906944 when first & -1099511627776 <= revision then first &
+    -549755813888 when first & -2199023255552 <= revision then first & -1099511627776 when first &
+    -4398046511104 <= revision then first & -2199023255552 when first & -8796093022208 <= revision then first &
+    -4398046511104 when first & -17592186044416 <= revision then first & -8796093022208 when first &
+    -35184372088832 <= revision then first & -17592186044416 when first & -70368744177664 <= revision then
+    first & -35184372088832 when first & -140737488355328 <= revision then first & -70368744177664 when first &
+    -281474976710656 <= revision then first & -140737488355328 when first & -562949953421312 <= revision then
+    first & -281474976710656 when first & -1125899906842624 <= revision then first & -562949953421312 when
+    first & -2251799813685248 <= revision then first & -1125899906842624 when first & -4503599627370496 <=
+    revision then first & -2251799813685248 when first & -9007199254740992 <= revision then first &
+    -4503599627370496 when first & -18014398509481984 <= revision then first & -9007199254740992 when first &
+    -36028797018963968 <= revision then first & -18014398509481984 when first & -72057594037927936 <= revision
+    then first & -36028797018963968 when first & -144115188075855872 <= revision then first &
+    -72057594037927936 when first & -288230376151711744 <= revision then first & -144115188075855872 when first
+    & -576460752303423488 <= revision then first & -288230376151711744 when first & -1152921504606846976 <=
+    revision then first & -576460752303423488 when first & -2305843009213693952 <= revision then first &
+    -1152921504606846976 when first & -4611686018427387904 <= revision then first & -2305843009213693952 else
+    first & -4611686018427387904 end, revision, first from k cross join user_state using (app_name, user_id,
+    key); insert or fail into user_log (app_name, user_id, key, revision, value, incarnation, sequence) select
+    * from (values (?,?,?,?,?,?,?)) limit 0 + ?; with k(app_name, user_id, key) as (select * from (values
+    (?,?,?)) limit 0 + ?) delete from user_state where (app_name, user_id, key) in k;
 
 -- remove_app_state
-with k(app_name, key, first, removed) as (select * from (values (?, ?, ?, ?)) limit 0 + ?) insert into
-    app_spans (app_name, key, node, valid_from, valid_to) select app_name, key, first & (-1 << (select
-    (length(h) - 1) * 4 + (h >= '2') + (h >= '4') + (h >= '8') from (select printf('%x', (revision | first) -
-    (revision & first)) as h))), revision, first from k cross join app_state using (app_name, key); insert into
-    app_log (app_name, key, revision, value, incarnation, sequence) select * from (values (?, ?, ?, ?, ?, ?))
-    limit 0 + ?; with k(app_name, key) as (select * from (values (?, ?)) limit 0 + ?) delete from app_state
-    where (app_name, key) in k;
+with k(app_name, key, first, removed) as (select * from (values (?,?,?,?)) limit 0 + ?) insert or fail into
+    app_spans (app_name, key, node, valid_from, valid_to) select app_name, key, case when first & -2 <=
+    revision then first & -1 when first & -4 <= revision then first & -2 when first & -8 <= revision then first
+    & -4 when first & -16 <= revision then first & -8 when first & -32 <= revision then first & -16 when first
+    & -64 <= revision then first & -32 when first & -128 <= revision then first & -64 when first & -256 <=
+    revision then first & -128 when first & -512 <= revision then first & -256 when first & -1024 <= revision
+    then first & -512 when first & -2048 <= revision then first & -1024 when first & -4096 <= revision then
+    first & -2048 when first & -8192 <= revision then first & -4096 when first & -16384 <= revision then first
+    & -8192 when first & -32768 <= revision then first & -16384 when first & -65536 <= revision then first &
+    -32768 when first & -131072 <= revision then first & -65536 when first & -262144 <= revision then first &
+    -131072 when first & -524288 <= revision then first & -262144 when first & -1048576 <= revision then first
+    & -524288 when first & -2097152 <= revision then first & -1048576 when first & -4194304 <= revision then
+    first & -2097152 when first & -8388608 <= revision then first & -4194304 when first & -16777216 <= revision
+    then first & -8388608 when first & -33554432 <= revision then first & -16777216 when first & -67108864 <=
+    revision then first & -33554432 when first & -134217728 <= revision then first & -67108864 when first &
+    -268435456 <= revision then first & -134217728 when first & -536870912 <= revision then first & -268435456
+    when first & -1073741824 <= revision then first & -536870912 when first & -2147483648 <= revision then
+    first & -1073741824 when first & -4294967296 <= revision then first & -2147483648 when first & -8589934592
+    <= revision then first & -4294967296 when first & -17179869184 <= revision then first & -8589934592 when
+    first & -34359738368 <= revision then first & -17179869184 when first & -68719476736 <= revision then first
+    & -34359738368 when first & -137438953472 <= revision then first & -68719476736 when first & -274877906944
+    <= revision then first & -137438953472 when first & -549755813888 <= revision then first & -274877906944
+    when first & -1099511627776 <= revision then first & -549755813888 when first & -2199023255552 <= revision
+    then first & -1099511627776 when first & -4398046511104 <= revision then first & -2199023255552 when first
+    & -8796093022208 <= revision then first & -4398046511104 when first & -17592186044416 <= revision then
+    first & -8796093022208 when first & -35184372088832 <= revision then first & -17592186044416 when first &
+    -70368744177664 <= revision then first & -35184372088832 when first & -140737488355328 <= revision then
+    first & -70368744177664 when first & -281474976710656 <= revision then first & -140737488355328 when first
+    & -562949953421312 <= revision then first & -281474976710656 when first & -1125899906842624 <= revision
+    then first & -562949953421312 when first & -2251799813685248 <= revision then first & -1125899906842624
+    when first & -4503599627370496 <= revision then first & -2251799813685248 when first & -9007199254740992 <=
+    revision then first & -4503599627370496 when first & -18014398509481984 <= revision then first &
+    -9007199254740992 when first & -36028797018963968 <= revision then first & -18014398509481984 when first &
+    -72057594037927936 <= revision then first & -36028797018963968 when first & -144115188075855872 <= revision
+    then first & -72057594037927936 when first & -288230376151711744 <= revision then first &
+    -144115188075855872 when first & -576460752303423488 <= revision then first & -288230376151711744 when
+    first & -1152921504606846976 <= revision then first & -576460752303423488 when first & -2305843009213693952
+    <= revision then first & -1152921504606846976 when first & -4611686018427387904 <= revision then first &
+    -2305843009213693952 else first & -4611686018427387904 end, revision, first from k cross join app_state
+    using (app_name, key); insert or fail into app_log (app_name, key, revision, value, incarnation, sequence)
+    select * from (values (?,?,?,?,?,?)) limit 0 + ?; with k(app_name, key) as (select * from (values (?,?))
+    limit 0 + ?) delete from app_state where (app_name, key) in k;
 
 -- passed_session_state
-insert into session_spans (app_name, user_id, session_id, incarnation, key, node, valid_from, valid_to,
-    removed, value) select * from (values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)) limit 0 + ?;
+insert or fail into session_spans (app_name, user_id, session_id, incarnation, key, node, valid_from, valid_to,
+    removed, value) select * from (values (?,?,?,?,?,?,?,?,?,?)) limit 0 + ?;
 
 -- passed_user_state
-insert into user_log (app_name, user_id, key, revision, value, incarnation, sequence) select * from (values (?,
-    ?, ?, ?, ?, ?, ?)) limit 0 + ?; insert into user_spans (app_name, user_id, key, node, valid_from, valid_to)
-    select * from (values (?, ?, ?, ?, ?, ?)) limit 0 + ?;
+insert or fail into user_log (app_name, user_id, key, revision, value, incarnation, sequence) select * from
+    (values (?,?,?,?,?,?,?)) limit 0 + ?; insert or fail into user_spans (app_name, user_id, key, node,
+    valid_from, valid_to) select * from (values (?,?,?,?,?,?)) limit 0 + ?;
 
 -- passed_app_state
-insert into app_log (app_name, key, revision, value, incarnation, sequence) select * from (values (?, ?, ?, ?,
-    ?, ?)) limit 0 + ?; insert into app_spans (app_name, key, node, valid_from, valid_to) select * from (values
-    (?, ?, ?, ?, ?)) limit 0 + ?;
+insert or fail into app_log (app_name, key, revision, value, incarnation, sequence) select * from (values
+    (?,?,?,?,?,?)) limit 0 + ?; insert or fail into app_spans (app_name, key, node, valid_from, valid_to)
+    select * from (values (?,?,?,?,?)) limit 0 + ?;

@@ -144,7 +144,7 @@ create table user_scopes (
     imported integer not null default 0,
     redacted integer not null default 0,
     constraint user_scopes_pkey primary key (app_name, user_id)
-);
+) without rowid;
 create table user_state (
     app_name text not null,
     user_id  text not null,
@@ -170,7 +170,7 @@ create table app_scopes (
     imported integer not null default 0,
     redacted integer not null default 0,
     constraint app_scopes_pkey primary key (app_name)
-);
+) without rowid;
 create table app_state (
     app_name text not null,
     key      text not null,

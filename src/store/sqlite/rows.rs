@@ -57,9 +57,10 @@ impl Script {
         self.push(format_args!(" {statement}; "));
     }
 
-    /// An insertion, and what follows the rows.
+    /// An insertion, and what follows the rows. If one fails, the rows before it stay: the caller rolls back. So SQLite keeps no copies
+    /// of pages for undoing a statement.
     pub fn insert<C: Columns>(&mut self, table: &str, names: &str, rows: impl Iterator<Item = C>, rest: impl Display) {
-        self.push(format_args!("insert into {table} ({names}) "));
+        self.push(format_args!("insert or fail into {table} ({names}) "));
         self.rows(names, rows);
         self.push(format_args!("{rest}; "));
     }
@@ -79,9 +80,9 @@ impl Script {
             count += 1;
         }
         let size = SIZES.into_iter().find(|size| *size >= count).unwrap_or(count);
-        let row = format!("({}?), ", "?, ".repeat(width - 1));
+        let row = format!("({}?),", "?,".repeat(width - 1));
         // A sum, as for a mere parameter SQLite would plan the statement anew whenever it changes.
-        self.push(format_args!("select * from (values {}) limit 0 + ?", row.repeat(size).trim_end_matches(", ")));
+        self.push(format_args!("select * from (values {}) limit 0 + ?", row.repeat(size).trim_end_matches(',')));
         for _ in 0..(size - count) * width {
             self.values.add(None::<i64>);
         }
@@ -227,9 +228,9 @@ mod tests {
         statements.insert("t", "a", [3].into_iter(), " on conflict do nothing");
         assert_eq!(
             statements.text(),
-            "with k(a, b) as (select * from (values (?, ?), (?, ?), (?, ?), (?, ?)) limit 0 + ?) \
+            "with k(a, b) as (select * from (values (?,?),(?,?),(?,?),(?,?)) limit 0 + ?) \
              delete from t where (a, b) in k; \
-             insert into t (a) select * from (values (?)) limit 0 + ? on conflict do nothing; "
+             insert or fail into t (a) select * from (values (?)) limit 0 + ? on conflict do nothing; "
         );
     }
 }

@@ -41,10 +41,13 @@ impl Columns for ChangeRow<'_> {
     }
 }
 
-/// The node (domain/history.rs) of a span from `revision` to `first`: in the latter, all bits below the highest in which the
-/// two differ are cleared. Its place is counted in hexadecimal digits, for want of a logarithm.
-const NODE: &str = "first & (-1 << (select (length(h) - 1) * 4 + (h >= '2') + (h >= '4') + (h >= '8') \
-                                    from (select printf('%x', (revision | first) - (revision & first)) as h)))";
+/// The node (domain/history.rs) of a span from `revision` to `first`: the latter without its low bits, as many as leave it above the
+/// former.
+static NODE: LazyLock<String> = LazyLock::new(|| {
+    let levels = (0..62).map(|bits: i64| (-1_i64 << (bits + 1), -1_i64 << bits));
+    let levels = levels.map(|(next, mask)| format!(" when first & {next} <= revision then first & {mask}"));
+    format!("case{} else first & {} end", levels.collect::<String>(), -1_i64 << 62)
+});
 
 impl Columns for EventWrite<'_> {
     fn add_to(&self, values: &mut Values) {
@@ -182,29 +185,25 @@ pub fn insert_events(statements: &mut Script, rows: &[EventWrite<'_>], writes: &
 
 /// If a head has changed since the decision, a column that must not be null becomes null, and the statement fails.
 static INSERT_IF_UNCHANGED: LazyLock<String> = LazyLock::new(|| {
-    const OF_K: &str =
-        "from sessions s where s.app_name = k.app_name and s.user_id = k.user_id and s.id = k.session_id";
+    const UNCHANGED: &str = "case when s.incarnation = k.incarnation and s.revision = k.was \
+           and s.metadata_revision = k.metadata_was and (k.lease is null or s.lease_epoch = k.lease) \
+           and (not k.side or not s.lease_all or s.lease_expire <= k.now) \
+           and (p.events_per_session is null or k.sequence <= s.base_revision + p.events_per_session) \
+         then k.incarnation end";
     let value = |column: &str| match column {
-        "incarnation" => format!(
-            "(select s.incarnation {OF_K} and s.incarnation = k.incarnation and s.revision = k.was \
-               and s.metadata_revision = k.metadata_was and (k.lease is null or s.lease_epoch = k.lease) \
-               and (not k.side or not s.lease_all or s.lease_expire <= k.now) \
-               and k.sequence <= s.base_revision + coalesce((select p.events_per_session from policies p \
-                 where p.app_name = k.app_name), k.sequence))"
-        ),
-        "commit_time" => format!("(select max(k.now, s.commit_time) {OF_K})"),
-        "user_revision" => "(select k.user_revision where k.user_was = \
-               coalesce((select s.revision from user_scopes s where s.app_name = k.app_name \
-                           and s.user_id = k.user_id), 0))"
-            .to_owned(),
-        "app_revision" => "(select k.app_revision where k.app_was = \
-               coalesce((select s.revision from app_scopes s where s.app_name = k.app_name), 0))"
-            .to_owned(),
-        column => column.to_owned(),
+        "incarnation" => UNCHANGED.to_owned(),
+        "commit_time" => "case when k.now < s.commit_time then s.commit_time else k.now end".to_owned(),
+        "user_revision" => "case when k.user_was = coalesce(u.revision, 0) then k.user_revision end".to_owned(),
+        "app_revision" => "case when k.app_was = coalesce(a.revision, 0) then k.app_revision end".to_owned(),
+        column => format!("k.{column}"),
     };
     let values: Vec<String> = EVENT_COLUMNS.split(", ").map(value).collect();
     format!(
-        "insert into events ({}) select {} from k returning incarnation, user_revision, app_revision, commit_time",
+        "insert or fail into events ({}) select {} from k \
+         left join sessions s on s.app_name = k.app_name and s.user_id = k.user_id and s.id = k.session_id \
+         left join user_scopes u on u.app_name = k.app_name and u.user_id = k.user_id \
+         left join app_scopes a on a.app_name = k.app_name left join policies p on p.app_name = k.app_name \
+         returning incarnation, user_revision, app_revision, commit_time",
         *EVENT_COLUMNS,
         values.join(", ")
     )
@@ -221,7 +220,7 @@ pub fn update_sessions(statements: &mut Script, rows: &[(&&SessionKey, &SessionU
             "app_name, user_id, id, rough, place",
             moves(),
             format_args!(
-                "update session_updates as o set rough = k.rough, place = k.place \
+                "update or fail session_updates as o set rough = k.rough, place = k.place \
                  from k cross join sessions s using (app_name, user_id, id) where o.app_name = k.app_name \
                    and o.user_id = k.user_id and o.rough = s.rough and o.place = {LISTED_PLACE} and o.id = k.id"
             ),
@@ -237,9 +236,11 @@ pub fn update_sessions(statements: &mut Script, rows: &[(&&SessionKey, &SessionU
             let rough = update.move_in_list().map(|(rough, _)| rough);
             (key, update.revision, time, number, (rough, extended_from, now, day))
         }),
-        "update sessions as s set revision = k.revision, commit_time = max(s.commit_time, k.now), update_time = k.update_time, \
-           update_time_number = k.update_time_number, active_day = k.active_day, \
-           rough = coalesce(k.rough, s.rough), lease_expire = coalesce(max(s.lease_expire, k.extended_from + s.lease_ttl), s.lease_expire) \
+        "update or fail sessions as s set revision = k.revision, update_time = k.update_time, update_time_number = k.update_time_number, \
+           active_day = k.active_day, rough = coalesce(k.rough, s.rough), \
+           commit_time = case when k.now < s.commit_time then s.commit_time else k.now end, \
+           lease_expire = case when s.lease_expire < k.extended_from + s.lease_ttl then k.extended_from + s.lease_ttl \
+                          else s.lease_expire end \
          from k where s.app_name = k.app_name and s.user_id = k.user_id and s.id = k.id",
     );
 }
@@ -291,8 +292,9 @@ pub fn write_state<K: Columns>(
         &format!("{owner}, key, first, removed"),
         rows.iter().map(|(key, row)| (key, row.first, i64::from(row.first_removes))),
         format_args!(
-            "insert into {spans} ({owner}, key, node, valid_from, valid_to{more}) \
-             select {owner}, key, {NODE}, revision, first{more} from k cross join {state} using ({owner}, key)"
+            "insert or fail into {spans} ({owner}, key, node, valid_from, valid_to{more}) \
+             select {owner}, key, {}, revision, first{more} from k cross join {state} using ({owner}, key)",
+            *NODE
         ),
     );
     let written = rows.iter().map(|(key, row)| (key, row.revision, text(row.value.as_ref())));
