@@ -1,6 +1,7 @@
 //! The past of one key.
 
 use std::collections::HashMap;
+use std::sync::LazyLock;
 
 use crate::domain::ids::{EventId, ScopeKey};
 use crate::domain::json::RawJson;
@@ -141,7 +142,7 @@ statements! { words,
 const BLOCK: i64 = 32;
 
 /// That a span is a landmark.
-const LANDMARK: &str = "(node & 31 = 0 or removed)";
+static LANDMARK: LazyLock<String> = LazyLock::new(|| format!("node & {} = 0 or removed", BLOCK - 1));
 
 /// The numbers from the beginning of a block to its other nodes.
 pub fn within_block() -> Vec<i64> {
@@ -153,9 +154,10 @@ pub fn within_block() -> Vec<i64> {
 pub fn next_values(words: &Words) -> String {
     const OF_S: &str =
         "s.app_name = $1 and s.user_id = $2 and s.session_id = $3 and s.incarnation = $4 and s.key = k.value";
+    let landmark = &*LANDMARK;
     format!(
         "select t.value, coalesce((select min(l.valid_from) from {} {} where l.valid_from > $6), t.began) \
-         from (select k.value, coalesce((select s.valid_from from session_spans s where {OF_S} and {LANDMARK} \
+         from (select k.value, coalesce((select s.valid_from from session_spans s where {OF_S} and ({landmark}) \
                and s.valid_to > $6 and s.valid_from > $6 order by s.valid_to limit 1), \
              (select s.revision from session_state s where {OF_S} and s.revision > $6)) as began from {}) as t",
         (words.numbers)("$7"),
@@ -170,6 +172,7 @@ pub fn next_values(words: &Words) -> String {
 fn held(words: &Words, direction: &str) -> String {
     const OF_S: &str = "s.app_name = $1 and s.user_id = $2 and s.session_id = $3 and s.incarnation = $4 and s.key = $5";
     const PRESENT: i64 = i64::MAX;
+    let landmark = &*LANDMARK;
     let columns = |table: &str, of: &str, to: &str| {
         format!(
             "{of}, {to} as valid_to, case when {of} <= $6 then 0 else octet_length({table}.value) + 300 end as size"
@@ -178,7 +181,7 @@ fn held(words: &Words, direction: &str) -> String {
     let landmarks = |condition: &str| {
         format!(
             "select * from (select {}, node, removed from session_spans where {OF_INCARNATION} and key = $5 \
-               and {LANDMARK} and {condition}) as t",
+               and ({landmark}) and {condition}) as t",
             columns("session_spans", "valid_from", "valid_to")
         )
     };
@@ -279,5 +282,19 @@ impl ChangeRow {
     fn change(self) -> KeyChange {
         let Self { revision, time, value, by, .. } = self;
         KeyChange { revision, time, value, is_base: false, by: by.made_by() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::LANDMARK;
+    use crate::store::migrations::{POSTGRES, SQLITE};
+
+    #[test]
+    fn the_index_has_all_landmarks() {
+        for migration in [&POSTGRES, &SQLITE].map(|migrator| migrator.iter().next().unwrap()) {
+            let index = format!("on session_spans (key, incarnation, valid_to) where {};", *LANDMARK);
+            assert!(migration.sql.as_str().contains(&index), "{index}");
+        }
     }
 }
