@@ -13,7 +13,7 @@ use super::run::together::appends::{Appends, Batching};
 use super::run::together::calls::Calls;
 use tokio::sync::OnceCell;
 
-use crate::domain::artifact::{Save, Saved};
+use crate::domain::artifact::{BlobBegin, Save, Saved};
 use crate::domain::command::Made;
 use crate::domain::query::{SessionQuery, SessionView};
 use crate::domain::session::Creation;
@@ -24,6 +24,9 @@ pub type Creating = Decided<Option<(Made, SessionView)>>;
 /// What a save in a group comes to, likewise.
 pub type Saving = Decided<Option<Saved>>;
 
+/// What the note of a blob in a group comes to, likewise.
+pub type Beginning = Decided<Option<()>>;
+
 /// Every [`Backend`] is a [`Store`](super::Store).
 pub struct Transactions<B> {
     pub runner: Arc<Runner<B>>,
@@ -32,6 +35,7 @@ pub struct Transactions<B> {
     pub reads: Arc<Calls<SessionQuery, Option<SessionView>>>,
     pub creations: Arc<Calls<Arc<Creation>, Creating>>,
     pub saves: Arc<Calls<Arc<Save>, Saving>>,
+    pub begins: Arc<Calls<BlobBegin, Beginning>>,
     /// See [`erasure_salt`](super::erasures::Reads::erasure_salt).
     pub salt: OnceCell<[u8; 32]>,
 }
@@ -47,6 +51,7 @@ impl<B: Backend> Transactions<B> {
         let creations = Calls::new(one_app.then_some(|creation: &Arc<Creation>| creation.key.app()));
         // Everywhere of one app, as their statements name it once.
         let saves = Calls::new(Some(|save: &Arc<Save>| save.place.app()));
-        Self { runner, remembered, appends, reads, creations, saves, salt: OnceCell::new() }
+        let begins = Calls::new(Some(|begin: &BlobBegin| begin.place.app()));
+        Self { runner, remembered, appends, reads, creations, saves, begins, salt: OnceCell::new() }
     }
 }

@@ -55,7 +55,7 @@ pub struct Save {
 }
 
 /// Bytes that are about to come, for an artifact of a place.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct BlobBegin {
     pub place: Place,
     pub blob: Blob,

@@ -170,11 +170,16 @@ impl<B: Backend> Writes for Transactions<B> {
     async fn begin_blob(&self, begin: &BlobBegin, deadline: Instant) -> Decided<()> {
         let call = self.runner.of(begin.place.app(), deadline);
         let salt = self.salt(&call).await?;
-        let note = async |tx: &mut B::Tx| save::begin_blob(tx, salt, begin).await;
-        match begin.blob.object {
-            // Of an object elsewhere the database must know whatever crashes.
-            Some(_) => call.decide(note).await,
-            None => call.early().decide(note).await,
+        if begin.blob.object.is_none() {
+            return call.early().decide(async |tx| save::begin_blob(tx, salt, begin).await).await;
+        }
+        // Of an object elsewhere the database must know whatever crashes.
+        let group = async |begins: &[&BlobBegin], deadline| {
+            save::begin_together(&self.runner.resume(deadline), salt, begins).await
+        };
+        match self.begins.ask(begin, call.deadline(), group).await?? {
+            Some(()) => Ok(()),
+            None => call.decide(async |tx| save::begin_blob(tx, salt, begin).await).await,
         }
     }
 

@@ -31,7 +31,7 @@ use crate::store::sql::columns::OF_L;
 use crate::store::sql::insert::{in_sizes, owner, rows_of};
 use crate::store::sql::query::{ArtifactKey, Query, Sql, Value, at_most_one, one, row};
 use crate::store::sql::statements::statements;
-use crate::store::transactions::Saving;
+use crate::store::transactions::{Beginning, Saving};
 
 /// Notes a blob for an artifact of a place that is there.
 pub async fn begin_blob<X: Tx>(tx: &mut X, salt: &[u8; 32], begin: &BlobBegin) -> Decided<((), End)> {
@@ -41,6 +41,36 @@ pub async fn begin_blob<X: Tx>(tx: &mut X, salt: &[u8; 32], begin: &BlobBegin) -
     }
     blobs::note(tx, &begin.blob, begin.now).await?;
     Ok(((), End::UNTOLD))
+}
+
+/// Notes blobs of one app in one transaction. Each that is `None` is to be tried alone, and so are all if it fails.
+pub async fn begin_together<B: Backend>(
+    call: &Call<'_, B>,
+    salt: &[u8; 32],
+    begins: &[&BlobBegin],
+) -> Result<Vec<Beginning>> {
+    if let [begin] = begins {
+        return Ok(vec![call.decide(async |tx| begin_blob(tx, salt, begin).await).await.map(Some)]);
+    }
+    call.try_together(begins.len(), async |tx| begin_all(tx, salt, begins).await, |()| true).await
+}
+
+/// `None` if what a blob is for is not there.
+async fn begin_all<X: Tx>(tx: &mut X, salt: &[u8; 32], begins: &[&BlobBegin]) -> Result<(Vec<Option<()>>, End)> {
+    let Some(app) = begins.first().map(|begin| begin.place.app()) else { return Ok((Vec::new(), End::Release)) };
+    let blocked = admit_all(tx, salt, app, begins.iter().map(|begin| begin.place.user()).collect()).await?;
+    let sessions = begins.iter().filter_map(|begin| begin.place.session()).collect();
+    let heads = tx.read_heads(&Needs { sessions, ..Needs::default() }).await?;
+    let mut begun = Vec::with_capacity(begins.len());
+    for BlobBegin { place, blob, now } in begins {
+        let is_live = |session| heads.sessions.get(session).is_some_and(|head| head.is_live(*now));
+        let may = !blocked.contains(place.user()) && place.session().is_none_or(is_live);
+        if may {
+            blobs::note(tx, blob, *now).await?;
+        }
+        begun.push(may.then_some(()));
+    }
+    Ok((begun, End::UNTOLD))
 }
 
 /// Holds the user of a place against erasures.
