@@ -110,8 +110,8 @@ async fn attempts<B: Backend>(
     Ok(done)
 }
 
-/// Decides on `heads`, which are of one moment, and on values, which are read later. A change of a value in between also
-/// changes a head, so the write fails.
+/// Decides on `heads`, which are of one moment, and on values, which were cached with these or are read later. A change of a value in
+/// between also changes a head, so the write fails.
 async fn attempt<B: Backend>(
     at_once: &mut AtOnce<'_, B>,
     remembered: &Remembered,

@@ -31,9 +31,11 @@ pub async fn load<X: Tx>(tx: &mut X, needs: &Needs<'_>, on_locked: OnLocked) -> 
     Ok(heads)
 }
 
-/// Loads what the heads do not show: values, and the first events of invocations.
+/// Loads what the heads do not show: values that are not loaded, and the first events of invocations.
 pub async fn load_keys<X: Tx>(tx: &mut X, needs: &Needs<'_>, heads: &mut Loaded) -> Result<()> {
-    heads.values = values(tx, &needs.keys, &heads.sessions).await?;
+    let unread = needs.keys.iter().filter(|(address, _)| !heads.values.contains_key(*address));
+    let unread = unread.map(|(address, since)| (address.clone(), *since)).collect();
+    heads.values.extend(values(tx, &unread, &heads.sessions).await?);
     for (key, invocation) in &needs.invocations {
         if let Some(locked) = heads.sessions.get(*key)
             && let Some(sequence) = first_of_invocation(tx, key, locked.incarnation, invocation, 0).await?

@@ -1,4 +1,4 @@
-//! The cache of heads: what this process has seen lately of sessions and shared scopes.
+//! The cache of heads: what this process has seen lately of sessions and shared scopes, and of small values that appends depended on.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -7,8 +7,8 @@ use std::sync::atomic::AtomicU32;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::domain::ids::{ScopeKey, SessionKey};
-use crate::domain::loaded::{Loaded, Needs, SessionHead, UNREAD};
+use crate::domain::ids::{ScopeKey, SessionKey, StateAddress};
+use crate::domain::loaded::{Loaded, Needs, Revisions, SessionHead, StateEntry, UNREAD};
 use crate::domain::session::SessionInfo;
 use crate::domain::tag::Timeline;
 
@@ -18,6 +18,9 @@ const DOUBTS: u32 = 32;
 
 /// How many heads of sessions are cached, and how many of shared scopes; up to twice as many.
 const REMEMBERED: usize = 16_384;
+
+/// How many bytes of keys and values are cached of a session.
+const MOST_VALUES: usize = 512;
 
 /// The cache, and its backoff. It is never a source of truth: a write compares each head with the database first.
 #[derive(Default)]
@@ -45,7 +48,7 @@ impl Doubts {
 }
 
 impl Remembered {
-    /// The needed heads that are cached, and the needs that are not. Where other processes write too (`concurrent`), a scope
+    /// The needed heads that are cached, with what is cached of their values, and the needed heads that are not. Where other processes write too (`concurrent`), a scope
     /// revision that an event merely records is left to the statement that writes.
     pub fn heads<'a>(&self, timeline: Timeline, needs: &Needs<'a>, concurrent: bool) -> (Loaded, Needs<'a>) {
         let memory = self.memory_of(timeline);
@@ -53,7 +56,10 @@ impl Remembered {
         heads.sessions.reserve(needs.sessions.len());
         for key in &needs.sessions {
             match memory.sessions.get(key) {
-                Some(head) => drop(heads.sessions.insert((*key).clone(), head)),
+                Some(cached) => {
+                    heads.values.extend(cached.values);
+                    heads.sessions.insert((*key).clone(), cached.head);
+                }
                 None => drop(missing.sessions.insert(key)),
             }
         }
@@ -73,7 +79,14 @@ impl Remembered {
     /// Caches the heads that an append has written, or found unchanged.
     pub fn keep(&self, heads: Loaded) {
         let mut memory = self.memory_of(heads.timeline);
-        heads.sessions.into_iter().for_each(|(key, head)| memory.sessions.put(key, head));
+        heads.sessions.into_iter().for_each(|(key, head)| memory.sessions.put(key, Cached::from(head)));
+        for (address, entry) in heads.values {
+            if let StateAddress::Session(key, _) = &address
+                && let Some(cached) = memory.sessions.young.get_mut(key)
+            {
+                cached.note(address, entry);
+            }
+        }
         // `raise` ignores `UNREAD`.
         heads.scopes.into_iter().for_each(|(scope, revision)| memory.scopes.raise(scope, revision));
     }
@@ -82,11 +95,16 @@ impl Remembered {
     pub fn remember(&self, head: &SessionInfo) {
         let mut memory = self.memory_of(head.timeline);
         // It may have been found, and others may have appended since.
-        let known = memory.sessions.get(&head.key).filter(|known| known.incarnation == head.incarnation);
-        if known.as_ref().is_none_or(|known| known.revision <= head.revision) {
+        let known = memory.sessions.get(&head.key).filter(|known| known.head.incarnation == head.incarnation);
+        if known.as_ref().is_none_or(|known| known.head.revision <= head.revision) {
+            let found = SessionHead::from(head);
+            let mut cached = known.unwrap_or_else(|| Cached::from(found.clone()));
+            if Revisions::from(&cached.head) != Revisions::from(&found) {
+                cached.values.clear();
+            }
             // Its lease was not looked at.
-            let lease = known.map(|known| known.lease).unwrap_or_default();
-            memory.sessions.put(head.key.clone(), SessionHead { lease, ..head.into() });
+            cached.head = SessionHead { lease: cached.head.lease, ..found };
+            memory.sessions.put(head.key.clone(), cached);
         }
         for (scope, revision) in head.key.scopes().into_iter().zip([head.user_revision, head.app_revision]) {
             memory.scopes.raise(scope.to_key(), revision);
@@ -125,8 +143,34 @@ impl Remembered {
 #[derive(Default)]
 struct Memory {
     timeline: Timeline,
-    sessions: Recent<SessionKey, SessionHead>,
+    sessions: Recent<SessionKey, Cached>,
     scopes: Recent<ScopeKey, i64>,
+}
+
+/// A session: its head, and values of its keys as of that.
+#[derive(Clone)]
+struct Cached {
+    head: SessionHead,
+    values: Vec<(StateAddress, StateEntry)>,
+}
+
+impl From<SessionHead> for Cached {
+    fn from(head: SessionHead) -> Self {
+        Self { head, values: Vec::new() }
+    }
+}
+
+impl Cached {
+    /// Caches a value, if it is there and small.
+    fn note(&mut self, address: StateAddress, entry: StateEntry) {
+        let bytes = |(address, entry): &(StateAddress, StateEntry)| {
+            address.key().len() + entry.value.as_ref().map_or(MOST_VALUES, |value| value.text().len())
+        };
+        self.values.push((address, entry));
+        if self.values.iter().map(bytes).sum::<usize>() > MOST_VALUES {
+            self.values.pop();
+        }
+    }
 }
 
 /// A map that keeps at least the last [`REMEMBERED`] entries, and at most twice as many.
