@@ -164,10 +164,11 @@ impl Cached {
     /// Caches a value, if it is there and small.
     fn note(&mut self, address: StateAddress, entry: StateEntry) {
         let bytes = |(address, entry): &(StateAddress, StateEntry)| {
-            address.key().len() + entry.value.as_ref().map_or(MOST_VALUES, |value| value.text().len())
+            address.key().len() + entry.value.as_ref().map_or(0, |value| value.text().len())
         };
+        let is_there = entry.value.is_some();
         self.values.push((address, entry));
-        if self.values.iter().map(bytes).sum::<usize>() > MOST_VALUES {
+        if !is_there || self.values.iter().map(bytes).sum::<usize>() > MOST_VALUES {
             self.values.pop();
         }
     }
@@ -215,6 +216,11 @@ impl<K: Eq + Hash> Recent<K, i64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::json::RawJson;
+    use crate::domain::lease::LeaseHead;
+    use crate::domain::shown::Shown;
+    use crate::domain::time::Micros;
+    use crate::store::tests::creation;
 
     #[test]
     fn what_was_put_last_is_remembered_and_no_more_than_that() {
@@ -236,6 +242,29 @@ mod tests {
         assert_eq!((recent.old.get(&0), recent.young.get(&0)), (Some(&1), Some(&2)));
         recent.evict(&0);
         assert_eq!(recent.get(&0), None);
+    }
+
+    /// When a key was removed is known only as far as it was asked for.
+    #[test]
+    fn only_values_that_are_there_and_small_are_remembered() {
+        let address = |key: &str| StateAddress::Session(creation(Shown::Full).key, key.into());
+        let mut cached = Cached::from(SessionHead {
+            incarnation: 1,
+            revision: 0,
+            metadata_revision: 0,
+            update_time: Micros(0),
+            rough: false,
+            expire_time: None,
+            most_revision: None,
+            lease: LeaseHead::default(),
+        });
+        for (key, value, then) in
+            [("", None, 0), ("k", None, 0), ("", Some("1".to_owned()), 1), ("k", Some("2".repeat(MOST_VALUES)), 1)]
+        {
+            let value = value.map(RawJson::trusted);
+            cached.note(address(key), StateEntry { value, revision: 1 });
+            assert_eq!(cached.values.len(), then, "{key}");
+        }
     }
 
     #[test]
